@@ -1,0 +1,1 @@
+"""How long an operation takes: one small formula per family, fitted constants as data."""

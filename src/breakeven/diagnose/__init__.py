@@ -1,0 +1,1 @@
+"""From a Timeline to an account, and from both to findings."""

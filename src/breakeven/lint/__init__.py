@@ -1,0 +1,1 @@
+"""Sites in source, by static reading: one file per check."""

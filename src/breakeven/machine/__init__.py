@@ -1,0 +1,1 @@
+"""Hosts, devices and links: records and the catalog."""

@@ -1,0 +1,1 @@
+"""Honest timing, detection and probes of this machine."""

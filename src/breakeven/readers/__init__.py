@@ -1,0 +1,1 @@
+"""Profilers' traces to Timelines."""

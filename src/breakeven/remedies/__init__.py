@@ -1,0 +1,1 @@
+"""One file per remedy: its rewrite, its edit, when it is safe."""

@@ -1,0 +1,1 @@
+"""An answer as text, JSON or a page; computes nothing."""

@@ -1,0 +1,1 @@
+"""OpStream, costs and a machine to a Timeline."""

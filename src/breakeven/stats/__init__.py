@@ -1,0 +1,1 @@
+"""Samples to estimates with intervals; says when a number is not to be trusted."""

@@ -1,0 +1,1 @@
+"""Grids, crossing points, engines."""

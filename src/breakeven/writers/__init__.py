@@ -1,0 +1,1 @@
+"""Timelines to trace files."""
