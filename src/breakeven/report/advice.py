@@ -49,7 +49,7 @@ def next_steps(report: WhyReport, paper: Paper) -> RenderableType | None:
     remedies = report.remedies or tuple(_unpriced(report.findings))
     if not remedies:
         return None
-    several = len({r.device for r in remedies[:_REMEDIES]}) > 1
+    several = len(report.devices) > 1
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=4, justify="right", no_wrap=True)
     table.add_column()
@@ -104,8 +104,8 @@ def _remedy(remedy: Remedy, several: bool, paper: Paper) -> RenderableType:
     words = remedy.sentence or remedy_words(remedy.id)
     words = words[:1].upper() + words[1:]
     where = f" on {the_device(remedy.device)}" if several else ""
-    return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms)}{where}", style="italic"))
+    return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms, where)}", style="italic"))
 
 
-def _gain(gain: Interval | None) -> str:
-    return f"saves {approximately(gain)} of each step, predicted" if gain else "gain not computed"
+def _gain(gain: Interval | None, where: str) -> str:
+    return f"saves {approximately(gain)} of a step{where}, predicted" if gain else f"gain{where} not computed"

@@ -28,7 +28,7 @@ class CauseWords:
 CAUSES: dict[str, CauseWords] = {
     "compute": CauseWords("C", "█", "#", "green", "calculating"),
     "bandwidth": CauseWords("B", "▓", "%", "cyan", "moving data in its own memory"),
-    "small_kernel": CauseWords("K", "▒", "+", "blue", "kernels too small to fill the GPU"),
+    "small_kernel": CauseWords("K", "▒", "+", "blue", "work in pieces too small to fill the GPU"),
     "overhead": CauseWords("P", "░", "-", "yellow", "Python and PyTorch between the calculations"),
     "launch": CauseWords("L", "░", "-", "yellow", "GPU idle: waits for Python to issue work"),
     "sync": CauseWords("S", "╌", "=", "red", "GPU idle: Python waited for a result"),
