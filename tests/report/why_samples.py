@@ -1,5 +1,7 @@
 """Literal answers of `breakeven why`, one for each kind of page."""
 
+# ruff: noqa: E501  # an answer reads better whole
+
 from __future__ import annotations
 
 from dataclasses import replace

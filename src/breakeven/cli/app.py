@@ -29,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
         "the script's own arguments go after --",
     ),
     Command("gpus", "breakeven.cli.gpus", "The catalog of GPUs that can be predicted."),
+    Command("predict", "breakeven.cli.predict", "The time on a GPU of single operations, row by row of a file."),
 )
 
 _NAMES = tuple(c.name for c in COMMANDS)
