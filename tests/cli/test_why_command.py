@@ -158,7 +158,7 @@ def test_json_to_standard_output_is_alone_there(script: str, workflow: Workflow,
 
     def prints(on_progress: Callable[[str], None]) -> None:
         subprocess.run(["echo", "the script prints"], check=True)
-        print("and so do we")
+        sys.stdout.write("and so do we\n")
 
     workflow.during = prints
     assert cli.main(["why", "train.py", "--json", "-"]) == 0

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from breakeven.cli.commands import overview
 from breakeven.errors import BreakevenError
 
 PROGRAM = "breakeven"
@@ -28,11 +29,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, as `docs/cli.md` lists them.
     """
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    if arguments in ([], ["--help"], ["-h"]):  # Typer would say the same 0.1 s later
+        return _print(overview())
+
     from typer import Exit, TyperException
 
     from breakeven.cli.app import build, hint
 
-    arguments = list(sys.argv[1:] if argv is None else argv)
     program = build()
     try:
         with program.make_context(PROGRAM, arguments) as context:
@@ -45,15 +49,29 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(str(error), error.exit_code)
     except TyperException as error:
         return _say(f"{error.format_message().rstrip('.')}; {hint(error)}", _USAGE)
-    except BrokenPipeError:  # the reader (`| head`) has gone: what it wanted was given
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
+    except BrokenPipeError:
+        return _unread()
     except KeyboardInterrupt:
         return _say("interrupted", _INTERRUPTED)
     except Exception as error:  # the door of the program: a user gets a line, not a traceback
         if os.environ.get(DEBUG) == "1":
             raise
         return _say(f"a fault of {PROGRAM} itself: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", _UNEXPECTED)
+
+
+def _print(text: str) -> int:
+    try:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _unread()
+    return 0
+
+
+def _unread() -> int:
+    """The reader (`| head`) has gone: what it wanted was given, and the rest must not fail again when Python ends."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
 
 
 def _say(message: str, code: int) -> int:
