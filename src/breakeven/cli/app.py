@@ -20,7 +20,7 @@ _NAMES = tuple(c.name for c in COMMANDS)
 class LazyGroup(TyperGroup):
     """Knows its commands by name; imports one when it is called."""
 
-    # `ctx` and what is returned are Any: their classes are Click's or Typer's own, depending on Typer's version.
+    # `ctx` and what is returned are Any: Typer has no public names for their classes.
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the tuple."""
         return list(_NAMES)
@@ -43,7 +43,7 @@ class LazyGroup(TyperGroup):
 
 
 def build() -> Any:
-    """The program as a command object with a `main` (Any: Click's or Typer's class, depending on Typer's version)."""
+    """The program as a command object (Any: Typer has no public name for its class)."""
     app = typer.Typer(cls=LazyGroup, name="breakeven", add_completion=False, rich_markup_mode=None, context_settings=_HELP)
     app.callback(invoke_without_command=True)(_program)
     return typer.main.get_command(app)
