@@ -135,3 +135,19 @@ def test_a_reader_that_leaves_gets_no_complaint() -> None:
         os.close(write)
     assert done.stderr == b""
     assert done.returncode == 0
+
+
+def test_closed_streams_are_no_fault() -> None:
+    done = subprocess.run(
+        f"{sys.executable} -m breakeven gpus t4 >&- 2>&-; {sys.executable} -m breakeven >&-", shell=True, timeout=60
+    )
+    assert done.returncode == 0
+
+
+def test_ctrl_c_at_any_time_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def pressed(arguments: list[str]) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "_dispatch", pressed)
+    assert cli.main(["gpus"]) == 130
+    assert capsys.readouterr().err == "breakeven: interrupted\n"

@@ -96,6 +96,8 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["train.py", "--mark", "other.py:1"], "'other.py' cannot be read"),
         (["train.py", "--json", "nowhere/why.json"], "there is no directory"),
         (["train.py", "--json", "."], "it is a directory"),
+        (["train.py", "--json", "train.py"], "that is the file to be read"),
+        (["train.py", "--json", "./train.py"], "that is the file to be read"),
         (["train.py", "--epochs", "3"], "the script's own arguments go after --"),
         ([], "Missing argument 'SCRIPT'"),
     ],

@@ -29,9 +29,30 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, as `docs/cli.md` lists them.
     """
+    _have_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
+    try:
+        code = _dispatch(arguments)
+        sys.stdout.flush()
+        return code
+    except BreakevenError as error:
+        return _say(str(error), error.exit_code)
+    except BrokenPipeError:  # the reader (`| head`) has gone: what it wanted was given, and Python's end must not fail again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except KeyboardInterrupt:
+        return _say("interrupted", _INTERRUPTED)
+    except Exception as error:  # the door of the program: a user gets a line, not a traceback
+        if os.environ.get(DEBUG) == "1":
+            raise
+        return _say(f"a fault of {PROGRAM} itself: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", _UNEXPECTED)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    """Calls the command that the arguments name; its exit code."""
     if arguments in ([], ["--help"], ["-h"]):  # Typer would say the same 0.1 s later
-        return _print(overview())
+        sys.stdout.write(overview())
+        return 0
 
     from typer import Exit, TyperException
 
@@ -41,37 +62,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         with program.make_context(PROGRAM, arguments) as context:
             code = program.invoke(context)
-        sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except Exit as ended:  # --help and --version
+    except Exit as ended:  # --version, and --help of a command
         return ended.exit_code
-    except BreakevenError as error:
-        return _say(str(error), error.exit_code)
     except TyperException as error:
         return _say(f"{error.format_message().rstrip('.')}; {hint(error)}", _USAGE)
-    except BrokenPipeError:
-        return _unread()
-    except KeyboardInterrupt:
-        return _say("interrupted", _INTERRUPTED)
-    except Exception as error:  # the door of the program: a user gets a line, not a traceback
-        if os.environ.get(DEBUG) == "1":
-            raise
-        return _say(f"a fault of {PROGRAM} itself: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", _UNEXPECTED)
+    return code if isinstance(code, int) else 0
 
 
-def _print(text: str) -> int:
-    try:
-        sys.stdout.write(text)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        return _unread()
-    return 0
-
-
-def _unread() -> int:
-    """The reader (`| head`) has gone: what it wanted was given, and the rest must not fail again when Python ends."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+def _have_streams() -> None:
+    """Python has no `sys.stdout` where the caller closed it (`>&-`); what nobody wants to read goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # it lives as long as the process
 
 
 def _say(message: str, code: int) -> int:

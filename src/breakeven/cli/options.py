@@ -17,14 +17,21 @@ JSON_HELP = "Also write the answer as JSON to this file; - for standard output, 
 STDOUT = "-"
 
 
-def check_json(target: str | None) -> None:
+def check_json(target: str | None, source: str | None = None) -> None:
     """Makes sure that `--json F` can be written, before any work is done.
 
+    Args:
+        target: what follows after `--json`.
+        source: the file that the command reads, which must not be written over.
+
     Raises:
-        InputError: it cannot.
+        InputError: it cannot be written, or is the source.
     """
-    if target is not None and target != STDOUT:
-        check_target(Path(target), "--json")
+    if target is None or target == STDOUT:
+        return
+    check_target(Path(target), "--json")
+    if source is not None and Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise InputError(f"--json {target}: that is the file to be read; choose another name")
 
 
 def write_json(target: str | None, content: bytes) -> None:

@@ -103,7 +103,8 @@ def _unpriced(findings: Sequence[Finding]) -> Iterator[Remedy]:
 def _remedy(remedy: Remedy, several: bool, paper: Paper) -> RenderableType:
     words = remedy.sentence or remedy_words(remedy.id)
     words = words[:1].upper() + words[1:]
-    where = f" on {the_device(remedy.device)}" if several else ""
+    preposition = "against" if remedy.id == "use_cpu" else "on"
+    where = f" {preposition} {the_device(remedy.device)}" if several else ""
     return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms, where)}", style="italic"))
 
 

@@ -26,6 +26,7 @@ from breakeven.results import DeviceResult, Verdict, WhyReport
 _NAME = 22
 _WIDE = 100  # columns from which the table of devices has all of its columns
 _WARNINGS = 6
+_LONGEST = 300  # cells of a warning
 
 #: unit of the report → (the word, what it is)
 _UNITS: dict[str, tuple[str, str]] = {
@@ -183,7 +184,7 @@ def _small_print(report: WhyReport, paper: Paper) -> Iterator[RenderableType]:
         last = [f"and {more} more: --json FILE has them all"] if more > 0 else []
         notes = Table.grid(padding=(0, 1, 0, 0))
         for warning in [*report.warnings[:_WARNINGS], *last]:
-            notes.add_row(Text("  -", style="dim"), paper.text(warning, style="dim"))
+            notes.add_row(Text("  -", style="dim"), paper.text(paper.short(warning, _LONGEST), style="dim"))
         yield notes
     made_with = " · ".join(_made_with(report))
     if made_with:

@@ -37,13 +37,13 @@ CAUSES: dict[str, CauseWords] = {
     "warmup": CauseWords("W", "╱", "^", "bright_blue", "first-time set-up (gone in later steps)"),
     "memory": CauseWords("M", "▪", ":", "bright_magenta", "asking for and freeing GPU memory"),
     "communication": CauseWords("N", "≡", "@", "bright_cyan", "waiting for the other GPUs"),
-    "other": CauseWords("O", "·", ".", "white", "not explained by the data"),
+    "other": CauseWords("O", "·", ".", "dim", "not explained by the data"),
 }
 
 
 def cause_words(cause: str) -> CauseWords:
     """The words for a cause; one that has none yet is shown by its own name."""
-    return CAUSES.get(cause) or CauseWords("?", "·", ".", "white", cause.replace("_", " "))
+    return CAUSES.get(cause) or CauseWords("?", "·", ".", "dim", cause.replace("_", " "))
 
 
 #: One line each: what to do. The ids are those of the JSON.
