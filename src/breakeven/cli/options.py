@@ -1,0 +1,78 @@
+"""Options that several commands share, and the checks of their values at the door."""
+
+from __future__ import annotations
+
+import math
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from breakeven.errors import InputError
+from breakeven.report.writing import check_target, write_whole
+
+JSON_HELP = "Also write the answer as JSON to this file; - for standard output, and then nothing else goes there."
+#: The file name that means standard output.
+STDOUT = "-"
+
+
+def check_json(target: str | None) -> None:
+    """Makes sure that `--json F` can be written, before any work is done.
+
+    Raises:
+        InputError: it cannot.
+    """
+    if target is not None and target != STDOUT:
+        check_target(Path(target), "--json")
+
+
+def write_json(target: str | None, content: bytes) -> None:
+    """Writes the JSON where `--json` says: a file, whole or not at all, or standard output.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    if target == STDOUT:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    elif target is not None:
+        write_whole(Path(target), content)
+
+
+@contextmanager
+def stdout_kept(for_json: bool) -> Iterator[None]:
+    """While it lasts, whatever anyone writes to standard output, child processes too, goes to standard error instead."""
+    if not for_json:
+        yield
+        return
+    sys.stdout.flush()
+    output = os.dup(1)
+    os.dup2(2, 1)
+    try:
+        yield
+    finally:
+        sys.stdout.flush()
+        os.dup2(output, 1)
+        os.close(output)
+
+
+def at_least_one(value: int | None, option: str) -> None:
+    """Checks a count.
+
+    Raises:
+        InputError: it is less than one.
+    """
+    if value is not None and value < 1:
+        raise InputError(f"{option} {value}: it takes at least 1")
+
+
+def above_zero(value: float | None, option: str) -> None:
+    """Checks a length of time.
+
+    Raises:
+        InputError: it is not above zero, or not a number.
+    """
+    if value is not None and not (math.isfinite(value) and value > 0):
+        raise InputError(f"{option} {value:g}: it takes more than 0 seconds")
