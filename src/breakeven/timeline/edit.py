@@ -84,7 +84,7 @@ def keep(stream: OpStream, kept: NDArray[np.bool_], *, carry_host: bool = True) 
     """
     if bool(kept.all()):
         return stream
-    host = _carried(stream, kept) if carry_host else stream.rows[schema.ROW_HOST.name].to_numpy(allow_copy=True)
+    host = _carried(stream, kept) if carry_host else host_ns(stream)
     waits = moved_waits(stream, kept)
     rows = stream.rows.with_columns(
         pl.Series(schema.ROW_HOST.name, host, dtype=pl.Float64, nan_to_null=True).cast(pl.Int64),
@@ -96,6 +96,12 @@ def keep(stream: OpStream, kept: NDArray[np.bool_], *, carry_host: bool = True) 
 def with_host(stream: OpStream, host_ns: NDArray[np.float64]) -> OpStream:
     """The stream with other host times per row (nan: not measured)."""
     series = pl.Series(schema.ROW_HOST.name, host_ns, dtype=pl.Float64, nan_to_null=True).cast(pl.Int64)
+    return replace(stream, rows=stream.rows.with_columns(series))
+
+
+def with_cpu(stream: OpStream, cpu_ns: NDArray[np.float64]) -> OpStream:
+    """The stream with other times on the CPU per row (nan: not measured)."""
+    series = pl.Series(schema.ROW_CPU.name, cpu_ns, dtype=pl.Float64, nan_to_null=True).cast(pl.Int64)
     return replace(stream, rows=stream.rows.with_columns(series))
 
 
@@ -112,6 +118,11 @@ def column(stream: OpStream, which: schema.Column) -> NDArray[np.int64]:
 def host_ns(stream: OpStream) -> NDArray[np.float64]:
     """Host time before each row, in ns; nan: not measured."""
     return stream.rows[schema.ROW_HOST.name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+
+
+def cpu_ns(stream: OpStream) -> NDArray[np.float64]:
+    """Time of each row on the CPU, in ns; nan: not measured."""
+    return stream.rows[schema.ROW_CPU.name].cast(pl.Float64).fill_null(float("nan")).to_numpy()
 
 
 def phases(stream: OpStream) -> NDArray[np.str_]:
