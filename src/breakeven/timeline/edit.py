@@ -56,7 +56,7 @@ def with_calls(stream: OpStream, calls: Sequence[Call]) -> OpStream:
 
 
 def with_replaced(stream: OpStream, new: Mapping[int, Call]) -> OpStream:
-    """The stream with the calls of some rows replaced (row number → its new call); times measured on the CPU are dropped there."""
+    """The stream with the calls of some rows replaced (row number → new call); CPU times measured there are dropped."""
     if not new:
         return stream
     distinct: dict[Call, int] = {}

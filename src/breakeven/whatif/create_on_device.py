@@ -12,8 +12,9 @@ from breakeven.timeline import OpStream, edit, schema
 
 #: Operations that make a tensor out of nothing.
 MAKERS = (
-    "randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "eye", "linspace", "normal_", "uniform_", "random_",
-    "bernoulli_", "fill_", "zero_", "empty", "new_zeros", "new_ones", "new_full", "zeros_like", "ones_like", "rand_like", "randn_like",
+    "randn", "rand", "randint", "randperm", "zeros", "ones", "full", "arange", "eye", "linspace", "normal_", "uniform_",
+    "random_", "bernoulli_", "fill_", "zero_", "empty", "new_zeros", "new_ones", "new_full", "zeros_like", "ones_like",
+    "rand_like", "randn_like",
 )  # fmt: skip
 
 #: What sends it over.
@@ -21,7 +22,7 @@ TO_DEVICE = "copy::h2d"
 
 
 def made_and_sent(stream: OpStream, sites: Collection[int] | None = None) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """(rows on the host that make a tensor, rows that send it over): a pair has one shape, one step and one line, or neighbouring rows."""
+    """(rows on the host that make a tensor, rows that send it over); a pair has one shape and step, and lies close"""
     calls = edit.calls_of(stream)
     makes = edit.marked(stream, [_maker(c.op) and not edit.on_device(c) for c in calls], sites)
     sends = edit.marked(stream, [c.op == TO_DEVICE for c in calls])

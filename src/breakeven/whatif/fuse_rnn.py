@@ -1,8 +1,9 @@
 """One cuDNN call for a loop over time: a cell, or products and pointwise work by hand, repeated for every time step.
 
-What it cannot see is data flow: a loop over *layers* of one size looks the same by its shapes. It is therefore taken for
-a loop over time only where each pass also takes a slice of a tensor that is as long as there are passes. What else the loop does to
-each time step (a mask on the state, a read-out) goes with it, so the gain is an upper end where the loop does much else.
+What it cannot see is data flow: a loop over *layers* of one size looks the same by its shapes. It is therefore taken
+for a loop over time only where each pass also takes a slice of a tensor that is as long as there are passes. What else the
+loop does to each time step (a mask on the state, a read-out) goes with it, so the gain is an upper end
+where the loop does much else.
 """
 
 from __future__ import annotations
@@ -118,7 +119,7 @@ class _Reading:
         if passes is None:
             return None
         backward = rows[self.compute[rows] & (self.phase[rows] == schema.Phase.BACKWARD)]
-        return self._described(inside, self._repeated(backward, passes - 1), passes, counts, len(anchors))
+        return self._described(inside, self._repeated(backward, passes - 1), passes, counts)
 
     def _anchors(self, forward: NDArray[np.int64]) -> NDArray[np.int64] | None:
         """Rows of the call that stands for one pass: a fused cell, else a product with a parameter, repeated."""
@@ -129,7 +130,8 @@ class _Reading:
         if not cells and not products:
             return None
         best = max(cells or products, key=lambda c: counts[c])
-        return forward[self.call[forward] == best]
+        found: NDArray[np.int64] = forward[self.call[forward] == best]
+        return found
 
     def _region(self, forward: NDArray[np.int64], anchors: NDArray[np.int64]) -> NDArray[np.int64]:
         """All rows of the loop: from the first anchor to the last, and as far to both sides as the passes repeat."""
@@ -168,21 +170,16 @@ class _Reading:
         return rows[often[0] : often[-1] + 1] if len(often) else rows[:0]
 
     def _described(
-        self, inside: NDArray[np.int64], backward: NDArray[np.int64], passes: int, counts: Counter[int], anchors: int
+        self, inside: NDArray[np.int64], backward: NDArray[np.int64], passes: int, counts: Counter[int]
     ) -> TimeLoop | None:
         cells = [(c, n) for c, n in counts.items() if self.names[c] in _CELLS and n >= passes - 1]
         products = [self._sides(c) for c, n in counts.items() if self.names[c] in _PRODUCTS for _ in range(round(n / passes))]
         sides = [s for s in products if s is not None]
-        if cells:
-            cell, hidden = _CELLS[self.names[cells[0][0]]], self._state(cells[0][0])
-            layers = max(1, round(sum(n for _, n in cells) / passes))
-        else:
-            hidden = _state_of(sides)
-            if hidden is None:
-                return None
-            cell, layers = self._kind(counts, passes, sides, hidden), 1
+        hidden = self._state(cells[0][0]) if cells else _state_of(sides)
         if not hidden:
             return None
+        cell = _CELLS[self.names[cells[0][0]]] if cells else self._kind(counts, passes, sides, hidden)
+        layers = max(1, round(sum(n for _, n in cells) / passes))
         batch = max((rows for rows, _, _ in sides), default=1)
         inputs = [k for _, k, n in sides if k != hidden and n % hidden == 0]
         joint = [k - hidden for _, k, n in sides if k > hidden and n == hidden]

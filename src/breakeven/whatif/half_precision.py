@@ -9,8 +9,8 @@ from breakeven.timeline.opstream import Call
 
 #: Operations that `autocast('cuda')` runs in half precision (PyTorch's documentation, "CUDA Ops that can autocast to float16").
 _LOWERED = (
-    "addmm", "mm", "bmm", "baddbmm", "addbmm", "addmv", "mv", "matmul", "linear", "convolution", "_convolution", "conv1d", "conv2d",
-    "conv3d", "cudnn_convolution", "convolution_backward", "linear_backward", "_scaled_dot_product_flash_attention",
+    "addmm", "mm", "bmm", "baddbmm", "addbmm", "addmv", "mv", "matmul", "linear", "convolution", "_convolution", "conv1d",
+    "conv2d", "conv3d", "cudnn_convolution", "convolution_backward", "linear_backward", "_scaled_dot_product_flash_attention",
     "_scaled_dot_product_efficient_attention", "scaled_dot_product_attention",
 )  # fmt: skip
 

@@ -71,7 +71,7 @@ class _Scaling:
     def _output(self, shape: tuple[int, ...], grown: dict[tuple[int, ...], tuple[int, ...]]) -> tuple[int, ...]:
         if shape in grown:
             return grown[shape]
-        if shape in self.parameters or all(old == new for old, new in grown.items()) and grown:
+        if shape in self.parameters or (grown and all(old == new for old, new in grown.items())):
             return shape
         return self._shape(shape)
 

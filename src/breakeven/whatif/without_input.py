@@ -18,7 +18,8 @@ def input_rows(stream: OpStream, sites: Collection[int] | None = None) -> NDArra
     calls = edit.calls_of(stream)
     waiting = edit.marked(stream, [call.op == WAIT_FOR_INPUT for call in calls], sites)
     on_host = edit.marked(stream, [not edit.on_device(call) and call.kind != schema.Kind.SYNC for call in calls], sites)
-    return waiting | (on_host & (edit.phases(stream) == schema.Phase.INPUT))
+    rows: NDArray[np.bool_] = waiting | (on_host & (edit.phases(stream) == schema.Phase.INPUT))
+    return rows
 
 
 def without_input(stream: OpStream, sites: Collection[int] | None = None) -> OpStream:
