@@ -1,0 +1,42 @@
+"""One launch per step: the device's work replayed from a CUDA graph, so that the host no longer issues each operation."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breakeven.timeline import OpStream, edit, schema
+
+#: Attribute of a call that a graph replays: the cost room charges no host time for it, and its kernels a graph's gap.
+GRAPH = "graph"
+
+_CAPTURED = (schema.Phase.FORWARD, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
+
+
+def graph_rows(stream: OpStream) -> NDArray[np.bool_]:
+    """Rows that a graph could hold: operations on the device (views too) in forward, backward and optimizer."""
+    calls = edit.calls_of(stream)
+    on_device = [call.kind == schema.Kind.COMPUTE and call.device.startswith(edit.ACCELERATOR) for call in calls]
+    return edit.marked(stream, on_device) & np.isin(edit.phases(stream), _CAPTURED)
+
+
+def cuda_graph(stream: OpStream) -> OpStream:
+    """The stream with every capturable operation marked `graph: 1`, and without the Python between them.
+
+    The first operation of each step is not marked: what it costs the host to issue stands for the launch of the graph.
+    Copies, waits and everything else that the host does stay as they are. It does not know whether shapes stay the same
+    from step to step, which a graph needs, nor what its capture costs.
+    """
+    rows = graph_rows(stream)
+    at = np.flatnonzero(rows)
+    if len(at) < 2:
+        return stream
+    step = edit.column(stream, schema.ROW_STEP)
+    inner = at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1) == 0)]
+    calls = edit.calls_of(stream)
+    call = edit.column(stream, schema.ROW_CALL)
+    marked = edit.with_replaced(stream, {int(row): edit.with_values(calls[call[row]], **{GRAPH: 1}) for row in inner})
+    host = edit.host_ns(marked)
+    known = inner[~np.isnan(host[inner])]
+    host[known] = 0.0
+    return edit.with_host(marked, host)
