@@ -57,7 +57,7 @@ def kinds(kind: type[errors.BreakevenError] = errors.BreakevenError) -> list[typ
 
 @pytest.mark.parametrize("kind", kinds(), ids=lambda k: k.slug)
 def test_each_error_has_its_paragraph_with_its_exit_code(kind: type[errors.BreakevenError]) -> None:
-    assert f"Exit code {kind.exit_code}." in section("errors.md", kind.slug)
+    assert f"exit code {kind.exit_code}." in section("errors.md", kind.slug)
 
 
 def test_each_exit_code_is_explained() -> None:

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from why_samples import CPU, CPU_WINS, SAMPLES
 
 from breakeven.errors import InputError
 from breakeven.report.json import encode, gpus_json, read_why, why_json
 from breakeven.results import Interval
+from tests.report.why_samples import CPU, CPU_WINS, SAMPLES
 
 ORDER = [
     "schema", "script", "unit", "steps", "devices", "verdict", "verdicts", "break_even", "findings", "remedies", "warnings",

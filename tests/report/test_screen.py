@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 
 import pytest
-from why_samples import CPU_WINS
 
 from breakeven.report.screen import Page, encodes, show
 from breakeven.report.terminal import render
+from tests.report.why_samples import CPU_WINS
 
 
 def page() -> Page:

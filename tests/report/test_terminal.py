@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 from rich.cells import cell_len
-from why_samples import CPU, CPU_WINS, GPU_WINS_BY_FAR, HOSTILE, SAMPLES, SEVERAL_GPUS, T4, TIE
 
 from breakeven.report.screen import as_text
 from breakeven.report.terminal import render
 from breakeven.results import Finding, WhyReport
+from tests.report.why_samples import CPU, CPU_WINS, GPU_WINS_BY_FAR, HOSTILE, SAMPLES, SEVERAL_GPUS, T4, TIE
 
 PAGES = Path(__file__).parent / "pages"
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
