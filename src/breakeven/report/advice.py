@@ -63,8 +63,7 @@ def _finding(number: int, finding: Finding, paper: Paper) -> RenderableType:
     table.add_column(width=4, justify="right", no_wrap=True)
     table.add_column()
     table.add_row(Text(f"{number}."), paper.text(finding.sentence))
-    price = f"without it a step would be {approximately(finding.price_ms)} shorter" if finding.price_ms else "price not known"
-    table.add_row("", paper.text(f"[{finding.id}] {price}", style="italic"))
+    table.add_row("", paper.text(f"[{finding.id}] {_price(finding.price_ms)}".rstrip(), style="italic"))
     return Group(table, *_sites(finding.sites, paper))
 
 
@@ -108,5 +107,19 @@ def _remedy(remedy: Remedy, several: bool, paper: Paper) -> RenderableType:
     return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms, where)}", style="italic"))
 
 
+def _price(price: Interval | None) -> str:
+    if price is None:
+        return ""
+    return (
+        f"without it a step would be {approximately(price)} shorter" if price.mid > 0 else "without it a step would be no shorter"
+    )
+
+
 def _gain(gain: Interval | None, where: str) -> str:
-    return f"saves {approximately(gain)} of a step{where}, predicted" if gain else f"gain{where} not computed"
+    if gain is None:
+        return f"gain{where} not computed"
+    return (
+        f"saves {approximately(gain)} of a step{where}, predicted"
+        if gain.mid > 0
+        else f"saves nothing of a step{where}, predicted"
+    )

@@ -110,12 +110,14 @@ def _missing(report: WhyReport) -> str:
 
 
 def _how_sure(verdict: Verdict) -> str:
-    times, around = factor(verdict.factor)
-    named = the_device(verdict.device)
-    fast = f"{named[0].upper()}{named[1:]} is {times}× as fast ({around}×)"
+    around = f"{factor(verdict.factor)[1]}×"
     if verdict.tie:
-        return f"{fast}, at a guess: the range holds 1, so either may be the faster one."
-    return f"{fast}, the faster one with {probability(verdict.probability)} probability."
+        other = the_device(verdict.over)
+        return (
+            f"Nine times in ten {the_device(verdict.device)} is {around} as fast as {other}. That range holds 1: either may win."
+        )
+    sure = f"Probability that {the_device(verdict.device)} is the faster one: {probability(verdict.probability)}."
+    return f"{sure} Nine times in ten the factor is {around}."
 
 
 def _devices(report: WhyReport, paper: Paper) -> RenderableType:

@@ -49,6 +49,7 @@ def cause_words(cause: str) -> CauseWords:
 #: One line each: what to do. The ids are those of the JSON.
 REMEDIES: dict[str, str] = {
     "larger_batch": "give each step more samples: the fixed costs are then paid less often",
+    "smaller_batch": "give each step fewer samples: the data then fits into the cache",
     "window_loop": "cut the sequence into windows once, outside of the training loop",
     "fuse_rnn": "use nn.RNN, nn.LSTM or nn.GRU over the whole sequence instead of a loop over cells",
     "hoist_projection": "multiply the inputs by their weights for all time steps at once, before the loop",
@@ -83,6 +84,7 @@ REMEDIES: dict[str, str] = {
     "flush_denormals": "treat tiny numbers as zero: torch.set_flush_denormal(True)",
     "synchronise": "call torch.cuda.synchronize() before each reading of the clock",
     "warm_up": "run a few steps before you start the clock",
+    "gpu_runtime": "choose a runtime that has a GPU, and a PyTorch that was built for CUDA",
     "use_cpu": "stay on the CPU",
     "parallel_architecture": "use a model that handles all time steps at once (attention, convolution)",
 }
