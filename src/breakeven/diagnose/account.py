@@ -18,7 +18,7 @@ from breakeven.diagnose.host_state import CAUSES, NOTHING, RUNS, HostState, host
 from breakeven.diagnose.kernel_limits import device_cause
 from breakeven.results import Share
 from breakeven.timeline import Timeline, schema
-from breakeven.timeline.intervals import Intervals, Ints, first_owner, gaps, sums, union
+from breakeven.timeline.intervals import Intervals, Ints, distinct, first_owner, gaps, sums, union
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
 from breakeven.units import NS_PER_MS
@@ -30,6 +30,8 @@ PYTHON_PAUSE_NS: Final = 1_000_000
 
 #: What wins where several things run at once: arithmetic before traffic, kernels before collectives before copies.
 _BUSY: Final = ("compute", "bandwidth", "small_kernel", "warmup", "communication", "copy")
+#: What one thread does and all others wait for, because the driver holds its lock or stops the device meanwhile.
+_STOPS_ALL: Final = [CAUSES.index(c) for c in ("memory", "warmup")]
 _LAUNCH, _OTHER, _SYNC, _COPY = (CAUSES.index(c) for c in ("launch", "other", "sync", "copy"))
 
 
@@ -182,7 +184,7 @@ def _idle(timeline: Timeline, mine: Ints, idle: Intervals) -> tuple[Intervals, I
     lane = column(events, schema.EVENT_LANE)
     link = column(events, schema.EVENT_LINK)
     hosts = np.array([x.kind == "host" for x in timeline.lanes])
-    launches = np.unique(link[mine][link[mine] >= 0])
+    launches = distinct(link[mine][link[mine] >= 0])
     launches = launches[hosts[lane[launches]]]
     copies = mine[(events[schema.EVENT_KIND.name] == Kind.COPY).to_numpy()[mine] & (link[mine] >= 0)]
     calls = link[copies]
@@ -257,13 +259,16 @@ def _cut(pauses: _Pauses, which: Ints, lane: int, states: Mapping[int, HostState
     order += [other for other in states if other != lane]
     start, end = pauses.start[which], pauses.end[which]
     cuts = [start, end, pauses.issued[which], pauses.refill_from[which], pauses.refilled[which]]
-    edges = np.unique(np.concatenate(cuts + [states[t].since for t in order]))
+    edges = distinct(np.concatenate(cuts + [states[t].since for t in order]))
     edges = edges[(edges >= start[0]) & (edges <= end[-1])]
     low, high = edges[:-1], edges[1:]
     at = np.searchsorted(start, low, side="right") - 1
     inside = high <= end[at]
     low, high, pause = low[inside], high[inside], which[at[inside]]
     state = _state(order, states, low)
+    for other in order[1:]:
+        elsewhere = states[other].at(low)
+        state = np.where((state >= RUNS) & np.isin(elsewhere, _STOPS_ALL), elsewhere, state)
     owner = np.where(state < RUNS, state, np.where((state == RUNS) & pauses.known[pause], _LAUNCH, _OTHER))
     short = _python(order, states, low)
     owner[(state == NOTHING) & pauses.known[pause] & short] = _LAUNCH

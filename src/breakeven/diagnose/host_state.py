@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from breakeven.timeline import schema
-from breakeven.timeline.intervals import Ints, union
+from breakeven.timeline.intervals import Ints, distinct, union
 from breakeven.timeline.nesting import nesting
 from breakeven.timeline.timeline import column
 
@@ -60,7 +60,7 @@ def host_state(events: pl.DataFrame, told: Ints) -> HostState:
     shown = (duration > 0) & (events[schema.EVENT_KIND.name] != schema.Kind.STEP).to_numpy()
     reason = _innermost(*(values[shown & (told < RUNS)] for values in (start, duration, told)))
     covered = union(start[shown], (start + duration)[shown])
-    since = np.unique(np.concatenate([reason.since, covered.start, covered.end]))
+    since = distinct(np.concatenate([reason.since, covered.start, covered.end]))
     runs = np.searchsorted(covered.start, since, side="right") > np.searchsorted(covered.end, since, side="right")
     why = reason.at(since)
     return HostState(since, np.where(why < RUNS, why, np.where(runs, RUNS, NOTHING)))
