@@ -100,7 +100,7 @@ def account(timeline: Timeline, device: str, windows: Intervals | None = None) -
     if not mine.any():
         known = sorted({x.device for x in timeline.lanes if x.kind in ("stream", "copy")})
         raise ValueError(f"no event on {device!r}; devices with lanes: {', '.join(known) or 'none'}")
-    names, steps, spans, marked = _windows(timeline, np.flatnonzero(mine), windows)
+    names, steps, spans, marked = marked_windows(timeline, np.flatnonzero(mine), windows)
     pieces, owner = _pieces(timeline, np.flatnonzero(mine), int(spans.start.min()), int(spans.end.max()))
     by_cause = np.zeros((len(CAUSES), len(spans)), dtype=np.int64)
     for cause in np.unique(owner):
@@ -115,7 +115,7 @@ def account(timeline: Timeline, device: str, windows: Intervals | None = None) -
     ), marked)  # fmt: skip
 
 
-def _windows(timeline: Timeline, mine: Ints, windows: Intervals | None) -> tuple[list[str], list[int], Intervals, bool]:
+def marked_windows(timeline: Timeline, mine: Ints, windows: Intervals | None) -> tuple[list[str], list[int], Intervals, bool]:
     """Names, numbers and spans of what is accounted for, and whether these are marked steps."""
     events = timeline.events
     if windows is not None:
