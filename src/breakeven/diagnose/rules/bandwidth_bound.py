@@ -33,8 +33,8 @@ def bandwidth_bound(evidence: Evidence) -> Finding | None:
         cause="bandwidth",
         price_ms=price,
         sentence=(
-            f"Kernels that only move data through the GPU's memory take {percent(part)} of the step; chains of them joined into one "
-            f"would save {of_step(price.mid, evidence.step_ms)}."
+            f"Kernels that only move data through the GPU's memory take {percent(part)} of the step; chains of them joined "
+            f"into one would save {of_step(price.mid, evidence.step_ms)}."
         ),
         remedies=("compile", "autocast"),
     )

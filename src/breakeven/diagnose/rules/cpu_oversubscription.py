@@ -14,7 +14,8 @@ def cpu_oversubscription(evidence: Evidence) -> Finding | None:
     """PyTorch uses more threads than the process may use cores.
 
     What it sees: the number of threads as the steps ran, and the cores that the process is allowed.
-    Why it costs: threads of one operation wait for each other at its end; one that has no core holds up all others for a time slice.
+    Why it costs: threads of one operation wait for each other at its end; one that has no core holds up all others for a time
+        slice.
     Evidence: the two numbers, and where it was measured the step with as many threads as cores.
     Example: `torch.set_num_threads(64)`, or a container limited to one core after PyTorch counted eight.
     Remedy: as many threads as there are cores.

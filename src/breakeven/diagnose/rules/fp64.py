@@ -22,7 +22,8 @@ def fp64(evidence: Evidence) -> Finding | None:
     """Tensors are float64, mostly because they came from NumPy.
 
     What it sees: operations that compute in float64.
-    Why it costs: consumer and inference GPUs do double precision at 1/32 or 1/64 of their single-precision rate; a CPU at half.
+    Why it costs: consumer and inference GPUs do double precision at 1/32 or 1/64 of their single-precision rate; a CPU at
+        half.
     Evidence: the step simulated in float32; on the CPU half of the measured time of these operations.
     Example: `torch.tensor(df.values)` and `model.double()` to fit.
     Remedy: `.float()` where the data are made.
@@ -68,7 +69,9 @@ def _on_cpu(evidence: Evidence, rows: NDArray[np.bool_]) -> Finding | None:
         device=CPU,
         cause="compute",
         price_ms=Interval(0.0, saved, kernels),
-        sentence=f"The step computes in float64; float32 moves half the bytes and would save the CPU about {of_step(saved, step.mid)}.",
+        sentence=(
+            f"The step computes in float64; float32 moves half the bytes and would save the CPU about {of_step(saved, step.mid)}."
+        ),
         sites=sites_of(evidence, rows, lambda at: None),
         remedies=("float32",),
     )

@@ -17,7 +17,8 @@ def input_bound(evidence: Evidence) -> Finding | None:
     """The host makes, or awaits, the next batch while the GPU has nothing to do.
 
     What it sees: host time in the input phase: fetching, collating, augmenting, waiting for workers.
-    Why it costs: in the training process the batch is made one after the other with the step; on a GPU, whose step is shorter, it weighs more.
+    Why it costs: in the training process the batch is made one after the other with the step; on a GPU, whose step is
+        shorter, it weighs more.
     Evidence: the step simulated with batches that cost the host nothing. The time itself was measured here.
     Example: a `DataLoader` over a `TensorDataset` in memory that fetches and collates row by row.
     Remedy: whole batches by index where the data are in memory; else worker processes that stay.

@@ -25,8 +25,8 @@ def launch_bound(evidence: Evidence) -> Finding | None:
     """The host needs longer to issue the operations of a step than the GPU needs to run them.
 
     What it sees: a step that a CUDA graph, which issues everything with one launch, would shorten.
-    Why it costs: Python, dispatch and the launch take the host 5 to 40 µs for each operation; small kernels take the GPU 2 to 5 µs, and it
-        idles for the rest.
+    Why it costs: Python, dispatch and the launch take the host 5 to 40 µs for each operation; small kernels take the GPU 2 to
+        5 µs, and it idles for the rest.
     Evidence: the step simulated with the host's time for each operation, against the step with one launch.
     Example: `for t in range(100): h = cell(x[t], h)` on small tensors.
     Remedy: fewer and larger operations (a larger batch, a window, a fused layer), or one launch (a CUDA graph).

@@ -15,7 +15,8 @@ def memory(evidence: Evidence) -> Finding | None:
     """The caching allocator is emptied in every step, or the tensors do not fit.
 
     What it sees: `torch.cuda.empty_cache()` in the step; the largest sum of live tensors that the recording saw.
-    Why it costs: freeing waits for the device, and the next step has to allocate again from the driver. What does not fit stops the script.
+    Why it costs: freeing waits for the device, and the next step has to allocate again from the driver. What does not fit
+        stops the script.
     Evidence: the step simulated without it; the device's memory from its data sheet.
     Example: `torch.cuda.empty_cache()` after every batch "to save memory".
     Remedy: leave it out; where memory is short, a smaller batch.
@@ -34,8 +35,8 @@ def memory(evidence: Evidence) -> Finding | None:
         cause="memory",
         price_ms=price,
         sentence=(
-            f"The memory cache is emptied {count(max(1.0, evidence.per_step(rows)), 'time')} a step, and filled again from the driver: "
-            f"{of_step(max(0.0, price.mid), evidence.step_ms)}."
+            f"The memory cache is emptied {count(max(1.0, evidence.per_step(rows)), 'time')} a step, and filled again from "
+            f"the driver: {of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),
         sites=sites_of(evidence, rows, lambda at: without_host_work(stream, at, ops=EMPTYING)),
         remedies=("no_empty_cache",),
@@ -56,6 +57,6 @@ def _too_large(evidence: Evidence) -> Finding:
         device=evidence.device.name,
         cause="memory",
         price_ms=None,
-        sentence=f"The tensors of a step take {size(peak)}, and {evidence.device.name} has {has}: the script would stop, out of memory.",
+        sentence=f"The tensors of a step take {size(peak)}, {evidence.device.name} has {has}: the script would run out of memory.",
         remedies=("smaller_batch",),
     )

@@ -32,7 +32,8 @@ def no_gpu_visible(evidence: Evidence) -> Finding | None:
     else:
         price, sentence = None, f"{said}; for this training that is no loss."
     return Finding(
-        id="no_gpu_visible", device=CPU, cause="other", price_ms=price, sentence=sentence, sites=seen(*(a.site for a in asked)), remedies=("gpu_runtime",)
+        id="no_gpu_visible", device=CPU, cause="other", price_ms=price, sentence=sentence,
+        sites=seen(*(a.site for a in asked)), remedies=("gpu_runtime",),
     )  # fmt: skip
 
 

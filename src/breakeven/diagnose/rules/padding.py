@@ -26,7 +26,8 @@ def padding(evidence: Evidence) -> Finding | None:
 
     What it sees: padding in what an embedding looks up, in packed or padded sequences: elements in all, and real ones.
     Why it costs: a recurrent layer runs as many time steps as the longest sequence has; everything after it has as many rows.
-    Evidence: the step simulated with the time dimension cut to the real part; on the CPU that part of its measured operations.
+    Evidence: the step simulated with the time dimension cut to the real part; on the CPU that part of its measured
+        operations.
     Example: reviews of 5 to 200 words in random order, all padded to the longest of the set.
     Remedy: batches of similar length, padded to the longest of the batch.
     When it is wrong: where a fixed shape is wanted (a CUDA graph, a compiler).

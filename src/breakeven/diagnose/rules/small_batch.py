@@ -15,7 +15,8 @@ def small_batch(evidence: Evidence) -> Finding | None:
     """The same samples in fewer, larger batches would take the GPU much less time.
 
     What it sees: the recorded stream with a batch eight times as large, simulated.
-    Why it costs: launches, latencies and the optimizer cost the same whatever the batch; a GPU has room for thousands of samples at once.
+    Why it costs: launches, latencies and the optimizer cost the same whatever the batch; a GPU has room for thousands of
+        samples at once.
     Evidence: the step less an eighth of the larger step: what today's samples would save.
     Example: batches of 20 short sentences.
     Remedy: a larger batch, with the learning rate adapted to it.
@@ -35,8 +36,8 @@ def small_batch(evidence: Evidence) -> Finding | None:
         cause="small_kernel" if small > launch else "launch",
         price_ms=price,
         sentence=(
-            f"{batch} samples a step leave the GPU mostly idle: {FACTOR * batch} would take {ms(larger)} instead of {ms(evidence.step_ms)}, "
-            f"{times(share(FACTOR * evidence.step_ms, larger))} as many samples a second."
+            f"{batch} samples a step leave the GPU mostly idle: {FACTOR * batch} would take {ms(larger)} instead of "
+            f"{ms(evidence.step_ms)}, {times(share(FACTOR * evidence.step_ms, larger))} as many samples a second."
         ),
         remedies=("larger_batch",),
     )

@@ -15,8 +15,10 @@ def small_kernel(evidence: Evidence) -> Finding | None:
     """Kernels that cannot fill the GPU take much of the step: each has a fixed cost, or is a chain of time steps.
 
     What it sees: kernels limited by neither arithmetic nor traffic for at least two fifths of the step.
-    Why it costs: a kernel takes 2 to 4 µs however little it does, and the time steps of a recurrent layer have to follow each other.
-    Evidence: the account. What a larger batch would save is `small_batch`'s price; a recurrent chain has none until the model changes.
+    Why it costs: a kernel takes 2 to 4 µs however little it does, and the time steps of a recurrent layer have to follow each
+        other.
+    Evidence: the account. What a larger batch would save is `small_batch`'s price; a recurrent chain has none until the model
+        changes.
     Example: an LSTM over 500 time steps with a batch of 16.
     Remedy: more samples at once; a layer that treats all time steps in parallel (attention, convolution).
     When it is wrong: where the recurrence is the point.

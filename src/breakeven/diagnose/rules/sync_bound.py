@@ -13,19 +13,19 @@ from breakeven.whatif.without_syncs import sync_rows, without_syncs
 
 #: What the user wrote, by the operation that waits.
 _WRITTEN = {
-    "sync::item": ".item()", "sync::bool": "a tensor as a condition", "sync::tolist": ".tolist()", "sync::print": "print of a tensor",
-    "sync::nonzero": "a mask as an index", "sync::synchronize": "synchronize()", "copy::d2h": ".cpu()",
+    "sync::item": ".item()", "sync::bool": "a tensor as a condition", "sync::tolist": ".tolist()",
+    "sync::print": "print of a tensor", "sync::nonzero": "a mask as an index", "sync::synchronize": "synchronize()", "copy::d2h": ".cpu()",
 }  # fmt: skip
 
 
 def sync_bound(evidence: Evidence) -> Finding | None:
     """The host waits for the GPU in every step.
 
-    What it sees: `.item()`, `print(tensor)`, `if tensor:`, `.tolist()`, `.cpu()`, masks as indices: each needs a value that the GPU has yet to
-        compute.
+    What it sees: `.item()`, `print(tensor)`, `if tensor:`, `.tolist()`, `.cpu()`, masks as indices: each needs a value that
+        the GPU has yet to compute.
     Why it costs: the host cannot issue ahead while it waits, so the queue runs empty and has to be filled again.
-    Evidence: the step simulated with and without the waits and their copies back. On a GPU that is busy all the time the host waits
-        anyway, and the price is nothing.
+    Evidence: the step simulated with and without the waits and their copies back. On a GPU that is busy all the time the host
+        waits anyway, and the price is nothing.
     Example: `total += loss.item()` in every step.
     Remedy: add up on the device (`total += loss.detach()`) and read once an epoch.
     When it is wrong: where the value decides what the loop does next (early stopping): test it less often.
@@ -47,8 +47,8 @@ def sync_bound(evidence: Evidence) -> Finding | None:
         cause="sync",
         price_ms=price,
         sentence=(
-            f"The host stops {count(max(1.0, evidence.per_step(rows)), 'time')} a step to wait for the GPU ({', '.join(list(kinds)[:3])}{where}), "
-            f"and the GPU then waits for the host: {of_step(max(0.0, price.mid), evidence.step_ms)}."
+            f"The host stops {count(max(1.0, evidence.per_step(rows)), 'time')} a step to wait for the GPU "
+            f"({', '.join(list(kinds)[:3])}{where}), and the GPU then waits for the host: {of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),
         sites=sites,
         remedies=("metrics_on_device",),

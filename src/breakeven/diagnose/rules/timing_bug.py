@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -35,9 +36,10 @@ def timing_bug(evidence: Evidence) -> Finding | None:
     """Time is taken by hand around device work, and nothing waits for the device before the clock is read.
 
     What it sees: two readings of a clock with device work between them.
-    Why it costs: it costs no step anything; it spoils the comparison. Operations on a GPU are queued, and the clock shows how long queueing took.
-    Evidence: the work still queued at the second reading, from the simulated host and device. Where the host is the slower of the two
-        the queue is empty, the clock is right, and the rule is silent.
+    Why it costs: it costs no step anything; it spoils the comparison. Operations on a GPU are queued, and the clock shows how
+        long queueing took.
+    Evidence: the work still queued at the second reading, from the simulated host and device. Where the host is the slower of
+        the two the queue is empty, the clock is right, and the rule is silent.
     Example: `t0 = time.time(); y = model(x); print(time.time() - t0)`.
     Remedy: `torch.cuda.synchronize()` before each reading.
     When it is wrong: where the launching itself was to be timed.
@@ -53,8 +55,8 @@ def timing_bug(evidence: Evidence) -> Finding | None:
         cause="other",
         price_ms=None,
         sentence=(
-            f"The clock is read while the GPU still has work queued: it shows about {ms(worst.shown_ms)} where the work takes {ms(true_ms)}"
-            f"{f' ({times(true_ms / worst.shown_ms)} as long)' if worst.shown_ms > 0 else ''}. That is no measurement."
+            f"The clock is read while the GPU still has work queued: it shows about {ms(worst.shown_ms)} where the work "
+            f"takes {ms(true_ms)}{f' ({times(true_ms / worst.shown_ms)} as long)' if worst.shown_ms > 0 else ''}. That is no measurement."
         ),
         sites=seen(worst.closed, worst.opened),
         remedies=("synchronise",),
@@ -66,7 +68,7 @@ def _in_stream(evidence: Evidence) -> list[_Reading]:
     stream = evidence.stream
     clocks = np.flatnonzero(edit.marked(stream, [call.op == CLOCK for call in edit.calls_of(stream)]))
     site = edit.column(stream, schema.ROW_SITE)
-    lines = {(int(site[a]), int(site[b])): (int(a), int(b)) for a, b in zip(clocks[:-1], clocks[1:], strict=True)}
+    lines = {(int(site[a]), int(site[b])): (int(a), int(b)) for a, b in pairwise(clocks)}
     return [reading for a, b in lines.values() if (reading := _played(evidence, a, b)) is not None]
 
 
@@ -99,7 +101,7 @@ def _played(evidence: Evidence, opened: int, closed: int) -> _Reading | None:
 
 
 def _in_facts(evidence: Evidence) -> list[_Reading]:
-    """Spans over whole steps whose clock lies outside the recorded ones: the queue grows by what the device is slower than the host."""
+    """Spans over whole steps, whose clock lies outside: the queue grows by what the device is slower than the host."""
     steps = max(1, evidence.stream.steps)
     working = evidence.times.kernels > 0
     operations = evidence.per_step(working)

@@ -25,10 +25,12 @@ def transfer_bound(evidence: Evidence) -> Finding | None:
     """Batches, or tensors made on the host, are copied to the device in every step.
 
     What it sees: copies from the host in the step, their bytes, whether they come from pinned memory, and the line.
-    Why it costs: a copy from ordinary (pageable) memory makes the host wait and goes through a staging buffer; many small ones cost a call each.
+    Why it costs: a copy from ordinary (pageable) memory makes the host wait and goes through a staging buffer; many small
+        ones cost a call each.
     Evidence: the step simulated without these copies.
     Example: `x = x.to('cuda')` for each sample, `torch.randn(n).to('cuda')` in `forward`.
-    Remedy: what the stream shows a reason for: make it on the device, merge the copies, pin the memory, keep the data on the device.
+    Remedy: what the stream shows a reason for: make it on the device, merge the copies, pin the memory, keep the data on the
+        device.
     When it is wrong: data that do not fit into the device's memory have to be sent.
     """
     stream = evidence.stream

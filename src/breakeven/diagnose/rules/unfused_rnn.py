@@ -18,14 +18,16 @@ _LAYERS = {"rnn": "nn.RNN", "gru": "nn.GRU", "lstm": "nn.LSTM"}
 def unfused_rnn(evidence: Evidence) -> Finding | None:
     """A cell is called, or its products are written out, once for each time step.
 
-    What it sees: in one step the same product or cell over and over, each time on the next slice of a tensor that is as long as the loop.
-    Why it costs: each time step costs the host several launches forward and more backward; a fused layer is one call for all of them.
-    Evidence: the step simulated with one cuDNN call forward and one backward in the loop's place; for a cell that cuDNN does not
-        have, with the product with the input taken out of the loop.
+    What it sees: in one step the same product or cell over and over, each time on the next slice of a tensor that is as long
+        as the loop.
+    Why it costs: each time step costs the host several launches forward and more backward; a fused layer is one call for all
+        of them.
+    Evidence: the step simulated with one cuDNN call forward and one backward in the loop's place; for a cell that cuDNN does
+        not have, with the product with the input taken out of the loop.
     Example: `for t in range(T): h, c = cell(x[:, t], (h, c))`.
     Remedy: `nn.LSTM`, `nn.GRU` or `nn.RNN` over the whole sequence; else hoist the product with the input.
-    When it is wrong: where a time step feeds on the output of the one before (sampling), it cannot be fused. A mask on the state (recurrent
-        dropout) has to become one on the recurrent weights.
+    When it is wrong: where a time step feeds on the output of the one before (sampling), it cannot be fused. A mask on the
+        state (recurrent dropout) has to become one on the recurrent weights.
     """
     loops = time_loops(evidence.stream)
     if not loops:

@@ -21,8 +21,10 @@ MEANINGLESS = 0.8
 def warmup(evidence: Evidence) -> Finding | None:
     """The clock was started before the GPU's first work, and the timed span is short.
 
-    What it sees: two readings of a clock, the device's first work between them, and no other span of the same two lines without it.
-    Why it costs: it costs no step anything; it spoils the measurement. The first call creates the context, loads kernels and libraries.
+    What it sees: two readings of a clock, the device's first work between them, and no other span of the same two lines
+        without it.
+    Why it costs: it costs no step anything; it spoils the measurement. The first call creates the context, loads kernels and
+        libraries.
     Evidence: steps in the span times the predicted step, against the set-up that public traces of first calls show.
     Example: `t0 = time.time(); y = a @ b; torch.cuda.synchronize(); print(time.time() - t0)` at the top of a script.
     Remedy: run some steps before the clock starts.
@@ -39,7 +41,8 @@ def warmup(evidence: Evidence) -> Finding | None:
         price_ms=None,
         sentence=(
             f"The timed part ({count(steps, 'step')}) holds the GPU's first call: setting up context and libraries takes "
-            f"{SET_UP_MS[0] / 1000:.1f} to {SET_UP_MS[1] / 1000:.0f} s, {percent(part)} or more of that time. It is no measurement of a step."
+            f"{SET_UP_MS[0] / 1000:.1f} to {SET_UP_MS[1] / 1000:.0f} s, {percent(part)} or more of that time. "
+            "It is no measurement of a step."
         ),
         sites=seen(span.opened, span.closed),
         remedies=("warm_up",),
