@@ -57,6 +57,6 @@ def _too_large(evidence: Evidence) -> Finding:
         device=evidence.device.name,
         cause="memory",
         price_ms=None,
-        sentence=f"The tensors of a step take {size(peak)}, {evidence.device.name} has {has}: the script would run out of memory.",
+        sentence=f"The tensors of a step take {size(peak)}, {evidence.device.name} has {has}: it would run out of memory.",
         remedies=("smaller_batch",),
     )

@@ -14,7 +14,8 @@ from breakeven.whatif.without_syncs import sync_rows, without_syncs
 #: What the user wrote, by the operation that waits.
 _WRITTEN = {
     "sync::item": ".item()", "sync::bool": "a tensor as a condition", "sync::tolist": ".tolist()",
-    "sync::print": "print of a tensor", "sync::nonzero": "a mask as an index", "sync::synchronize": "synchronize()", "copy::d2h": ".cpu()",
+    "sync::print": "print of a tensor",
+    "sync::nonzero": "a mask as an index", "sync::synchronize": "synchronize()", "copy::d2h": ".cpu()",
 }  # fmt: skip
 
 
@@ -48,7 +49,8 @@ def sync_bound(evidence: Evidence) -> Finding | None:
         price_ms=price,
         sentence=(
             f"The host stops {count(max(1.0, evidence.per_step(rows)), 'time')} a step to wait for the GPU "
-            f"({', '.join(list(kinds)[:3])}{where}), and the GPU then waits for the host: {of_step(max(0.0, price.mid), evidence.step_ms)}."
+            f"({', '.join(list(kinds)[:3])}{where}), and the GPU then waits for the host: "
+            f"{of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),
         sites=sites,
         remedies=("metrics_on_device",),

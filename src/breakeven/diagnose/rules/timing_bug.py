@@ -49,6 +49,7 @@ def timing_bug(evidence: Evidence) -> Finding | None:
     if worst is None or worst.part < LEAST_UNSEEN:
         return None
     true_ms = worst.shown_ms + worst.unseen_ms
+    longer = f" ({times(true_ms / worst.shown_ms)} as long)" if worst.shown_ms > 0 else ""
     return Finding(
         id="timing_bug",
         device=evidence.device.name,
@@ -56,7 +57,7 @@ def timing_bug(evidence: Evidence) -> Finding | None:
         price_ms=None,
         sentence=(
             f"The clock is read while the GPU still has work queued: it shows about {ms(worst.shown_ms)} where the work "
-            f"takes {ms(true_ms)}{f' ({times(true_ms / worst.shown_ms)} as long)' if worst.shown_ms > 0 else ''}. That is no measurement."
+            f"takes {ms(true_ms)}{longer}. That is no measurement."
         ),
         sites=seen(worst.closed, worst.opened),
         remedies=("synchronise",),
@@ -110,9 +111,8 @@ def _in_facts(evidence: Evidence) -> list[_Reading]:
     host, device = evidence.times.host_ns.sum() / steps, evidence.times.device_ns.sum() / steps
     readings = []
     for span in evidence.facts.clocks:
-        queued = min(span.after_wait, QUEUE_LIMIT)
-        unseen = queued / operations * max(0.0, device - host) if span.after_wait <= QUEUE_LIMIT else queued / operations * device
-        unseen = unseen if device > host else 0.0
+        ahead = max(0.0, device - host)
+        unseen = min(span.after_wait * ahead, QUEUE_LIMIT * device if ahead else 0.0) / operations
         true = span.operations / operations * max(host, device)
         readings.append(_Reading(max(0.0, true - unseen) / 1e6, unseen / 1e6, span.opened, span.closed))
     return readings
