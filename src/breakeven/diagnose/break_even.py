@@ -96,7 +96,7 @@ def curve(
 
 
 def crossing(both: Curve, gpu: str, today: int) -> BreakEven:
-    """Where the CPU's curve comes to lie above the GPU's for good, by interpolation in logarithms; draw by draw for the interval."""
+    """Where the CPU's curve comes to lie above the GPU's for good; interpolated in logarithms, draw by draw for the interval."""
     lead = np.log(both.cpu) - np.log(both.gpu)  # positive: the GPU wins
     logs = np.log(both.batches)
     middle = _crosses(logs, np.median(lead, axis=1))

@@ -87,7 +87,8 @@ def _ideal_ns(calls: tuple[Call, ...], cpu: Cpu | None) -> NDArray[np.float64]:
     rate = cpu.bandwidth_gb_s if cpu else None
     flops = np.array([flops_of(call) for call in calls], dtype=float)
     if not peak or not rate:
-        return np.maximum(flops, 1.0)
+        arbitrary: NDArray[np.float64] = np.maximum(flops, 1.0)
+        return arbitrary
     moved = np.array([_bytes_of(call) for call in calls], dtype=float)
     ideal: NDArray[np.float64] = np.maximum(flops / peak, moved / rate)
     return ideal
@@ -113,7 +114,8 @@ def flops_of(call: Call) -> float:
         at = edit.values_of(call)
         hidden, width = at.get("hidden", 1), at.get("input", 1)
         gates = _GATES.get(call.op.removeprefix("cudnn::").removesuffix("_backward"), 4)
-        return 2.0 * gates * hidden * (hidden + width) * at.get("batch", 1) * at.get("timesteps", 1) * at.get("layers", 1)
+        passes = at.get("batch", 1) * at.get("timesteps", 1) * at.get("layers", 1)
+        return float(2 * gates * hidden * (hidden + width) * passes)
     return float(max((math.prod(s) for s in shapes), default=1))
 
 

@@ -1,4 +1,4 @@
-"""Remedies: what to do about a finding. The catalogue says for each id what it does, when it is safe, and which what-if prices it.
+"""Remedies: what to do about a finding. The catalogue says what each does, when it is safe, and which what-if prices it.
 
 Edits of the source come with `breakeven fix`; a remedy whose effect a stream can show names its rewrite here.
 """

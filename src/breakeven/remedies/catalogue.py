@@ -112,7 +112,8 @@ _ALL: Final = (
     Remedy(
         "pin_memory", "Pin the host's memory and copy without waiting",
         "`DataLoader(..., pin_memory=True)` and `x.to(device, non_blocking=True)`.",
-        "Where the host's tensor is not changed before the copy is done; needs page-locked memory of the batch's size.", pinned_copies,
+        "Where the host's tensor is not changed before the copy is done; needs page-locked memory of the batch's size.",
+        pinned_copies,
     ),
     Remedy(
         "loader_workers", "Let worker processes make the batches",
@@ -129,7 +130,8 @@ _ALL: Final = (
     ),
     Remedy(
         "data_on_device", "Keep the data on the device",
-        "Move the whole data set once, before the loop, and index it there.", "Where it fits into the device's memory.", without_copies,
+        "Move the whole data set once, before the loop, and index it there.", "Where it fits into the device's memory.",
+        without_copies,
     ),
     Remedy(
         "index_batches", "Fetch whole batches by index",
@@ -168,7 +170,8 @@ _ALL: Final = (
     ),
     Remedy(
         "float32", "Compute in single precision",
-        "`.float()` where the data are made, and no `model.double()`.", "Where seven figures are enough, as in nearly all training.", float32,
+        "`.float()` where the data are made, and no `model.double()`.",
+        "Where seven figures are enough, as in nearly all training.", float32,
     ),
     Remedy(
         "channels_last", "Store images channels-last",
@@ -191,7 +194,8 @@ _ALL: Final = (
     ),
     Remedy(
         "checkpoint_less", "Save less often",
-        "Write the checkpoint once an epoch, or every so many minutes.", "A crash loses what came after the last one.", without_host_work,
+        "Write the checkpoint once an epoch, or every so many minutes.", "A crash loses what came after the last one.",
+        without_host_work,
     ),
     Remedy(
         "debug_off", "Switch debugging off",
@@ -209,17 +213,20 @@ _ALL: Final = (
     ),
     Remedy(
         "flush_denormals", "Flush denormal numbers to zero",
-        "`torch.set_flush_denormal(True)` at the start of the script.", "Where numbers under 1e-38 mean nothing, as in nearly all training.",
+        "`torch.set_flush_denormal(True)` at the start of the script.",
+        "Where numbers under 1e-38 mean nothing, as in nearly all training.",
     ),
     Remedy(
         "synchronise", "Wait for the device before reading the clock",
-        "`torch.cuda.synchronize()` before each `time.time()`: operations are queued, not done, when the call returns.", "Always.",
+        "`torch.cuda.synchronize()` before each `time.time()`: operations are queued, not done, when the call returns.",
+        "Always.",
     ),
     Remedy(
         "warm_up", "Run some steps before the clock starts",
         "The first call sets up the context, loads libraries and picks algorithms; a measurement starts after it.", "Always.",
     ),
-    Remedy("use_cpu", "Run this training on the CPU", "`device = 'cpu'`: no launches, no copies.", "Always; look again after the model grows."),
+    Remedy("use_cpu", "Run this training on the CPU", "`device = 'cpu'`: no launches, no copies.",
+    "Always; look again after the model grows."),
     Remedy(
         "parallel_architecture", "Use a layer that treats all time steps at once",
         "Attention or dilated convolutions have no chain of time steps, which is what a GPU waits for.",
