@@ -12,13 +12,14 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format test-gpu nightly lock clean
+.PHONY: help demo test check format docs test-gpu nightly lock clean
 
 help:
 	@echo "make demo      install into .venv and answer for examples/char_rnn.py on a T4 in a Colab host"
 	@echo "make test      install into .venv and run every test"
 	@echo "make check     format, lint, types, import contract, tests, docs: what CI runs"
 	@echo "make format    write the format that make check asks for"
+	@echo "make docs      write the pages that follow from the code"
 	@echo "make test-gpu  the tests that need a real accelerator"
 	@echo "make nightly   every test, the property tests with many more examples"
 	@echo "make lock      pin the newest versions into requirements.lock"
@@ -46,6 +47,9 @@ check: $(INSTALLED)
 format: $(INSTALLED)
 	$(BIN)/ruff format $(SOURCES)
 	$(BIN)/ruff check --fix $(SOURCES)
+
+docs: $(INSTALLED)
+	$(BIN)/python tools/make_docs.py
 
 test-gpu: $(INSTALLED)
 	@$(PYTEST) -m gpu

@@ -5,9 +5,15 @@ from __future__ import annotations
 import os
 import pathlib
 
+import hypothesis
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+
+# No deadline: the tests share two cores with each other, and a slow example is no wrong one.
+hypothesis.settings.register_profile("default", deadline=None)
+hypothesis.settings.register_profile("nightly", deadline=None, max_examples=2000)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
 @pytest.fixture(scope="session")
