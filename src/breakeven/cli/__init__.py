@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from contextlib import suppress
 
+from breakeven.cli.commands import overview
 from breakeven.errors import BreakevenError
 
 PROGRAM = "breakeven"
@@ -28,24 +29,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         The exit code, as `docs/cli.md` lists them.
     """
-    from typer import Exit, TyperException
-
-    from breakeven.cli.app import build, hint
-
+    _have_streams()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    program = build()
     try:
-        with program.make_context(PROGRAM, arguments) as context:
-            code = program.invoke(context)
+        code = _dispatch(arguments)
         sys.stdout.flush()
-        return code if isinstance(code, int) else 0
-    except Exit as ended:  # --help and --version
-        return ended.exit_code
+        return code
     except BreakevenError as error:
         return _say(str(error), error.exit_code)
-    except TyperException as error:
-        return _say(f"{error.format_message().rstrip('.')}; {hint(error)}", _USAGE)
-    except BrokenPipeError:  # the reader (`| head`) has gone: what it wanted was given
+    except BrokenPipeError:  # the reader (`| head`) has gone: what it wanted was given, and Python's end must not fail again
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except KeyboardInterrupt:
@@ -54,6 +46,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         if os.environ.get(DEBUG) == "1":
             raise
         return _say(f"a fault of {PROGRAM} itself: {type(error).__name__}: {error} ({DEBUG}=1 shows where)", _UNEXPECTED)
+
+
+def _dispatch(arguments: list[str]) -> int:
+    """Calls the command that the arguments name; its exit code."""
+    if arguments in ([], ["--help"], ["-h"]):  # Typer would say the same 0.1 s later
+        sys.stdout.write(overview())
+        return 0
+
+    from typer import Exit, TyperException
+
+    from breakeven.cli.app import build, hint
+
+    program = build()
+    try:
+        with program.make_context(PROGRAM, arguments) as context:
+            code = program.invoke(context)
+    except Exit as ended:  # --version, and --help of a command
+        return ended.exit_code
+    except TyperException as error:
+        return _say(f"{error.format_message().rstrip('.')}; {hint(error)}", _USAGE)
+    return code if isinstance(code, int) else 0
+
+
+def _have_streams() -> None:
+    """Python has no `sys.stdout` where the caller closed it (`>&-`); what nobody wants to read goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115  # it lives as long as the process
 
 
 def _say(message: str, code: int) -> int:

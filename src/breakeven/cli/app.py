@@ -1,43 +1,26 @@
-"""The commands and their lazy loading. To add one: a file here with a function `command`, and a line in `COMMANDS`."""
+"""The program as Typer sees it: a group that imports a command when it is called."""
 
 from __future__ import annotations
 
 import difflib
 from importlib import import_module
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.core import TyperGroup
 
 from breakeven import __version__
+from breakeven.cli.commands import COMMANDS, overview
 
-
-class Command(NamedTuple):
-    """A verb: its name, the module that holds its `command` function, its line in the help, and a hint for a wrong call."""
-
-    name: str
-    module: str
-    help: str
-    hint: str = ""
-
-
-COMMANDS: tuple[Command, ...] = (
-    Command(
-        "why",
-        "breakeven.cli.why",
-        "Which device a training should run on, why it is slow, and what to change.",
-        "the script's own arguments go after --",
-    ),
-    Command("gpus", "breakeven.cli.gpus", "The catalog of GPUs that can be predicted."),
-)
-
+#: How help is asked for, everywhere.
+_HELP = {"help_option_names": ["-h", "--help"]}
 _NAMES = tuple(c.name for c in COMMANDS)
 
 
 class LazyGroup(TyperGroup):
     """Knows its commands by name; imports one when it is called."""
 
-    # `ctx` and what is returned are Any: their classes are Click's or Typer's own, depending on Typer's version.
+    # `ctx` and what is returned are Any: Typer has no public names for their classes.
     def list_commands(self, ctx: Any) -> list[str]:
         """The names, in the order of the tuple."""
         return list(_NAMES)
@@ -54,16 +37,15 @@ class LazyGroup(TyperGroup):
             ctx.fail(f"no command {args[0]!r}; {way_out}")
         return super().resolve_command(ctx, args)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """The list in the help, from the tuple: no command is imported for it."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(c.name, c.help) for c in COMMANDS])
+    def get_help(self, ctx: Any) -> str:
+        """The overview of the commands: none is imported for it."""
+        return overview().rstrip()
 
 
 def build() -> Any:
-    """The program as a command object with a `main` (Any: Click's or Typer's class, depending on Typer's version)."""
-    app = typer.Typer(cls=LazyGroup, name="breakeven", add_completion=False, no_args_is_help=False, rich_markup_mode=None)
-    app.callback(invoke_without_command=True, epilog="`breakeven COMMAND --help` says more.")(_program)
+    """The program as a command object (Any: Typer has no public name for its class)."""
+    app = typer.Typer(cls=LazyGroup, name="breakeven", add_completion=False, rich_markup_mode=None, context_settings=_HELP)
+    app.callback(invoke_without_command=True)(_program)
     return typer.main.get_command(app)
 
 
@@ -71,7 +53,7 @@ def load(name: str) -> Any:
     """One command, ready to be called (Any: as in `build`)."""
     module = import_module(next(c.module for c in COMMANDS if c.name == name))
     app = typer.Typer(add_completion=False, rich_markup_mode=None)
-    app.command(name)(module.command)
+    app.command(name, context_settings=_HELP)(module.command)
     command = typer.main.get_command(app)
     command.name = name
     return command

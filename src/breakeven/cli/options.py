@@ -6,7 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stdout
 from pathlib import Path
 
 from breakeven.errors import InputError
@@ -17,14 +17,21 @@ JSON_HELP = "Also write the answer as JSON to this file; - for standard output, 
 STDOUT = "-"
 
 
-def check_json(target: str | None) -> None:
+def check_json(target: str | None, source: str | None = None) -> None:
     """Makes sure that `--json F` can be written, before any work is done.
 
+    Args:
+        target: what follows after `--json`.
+        source: the file that the command reads, which must not be written over.
+
     Raises:
-        InputError: it cannot.
+        InputError: it cannot be written, or is the source.
     """
-    if target is not None and target != STDOUT:
-        check_target(Path(target), "--json")
+    if target is None or target == STDOUT:
+        return
+    check_target(Path(target), "--json")
+    if source is not None and Path(target).exists() and Path(source).exists() and Path(target).samefile(source):
+        raise InputError(f"--json {target}: that is the file to be read; choose another name")
 
 
 def write_json(target: str | None, content: bytes) -> None:
@@ -51,9 +58,9 @@ def stdout_kept(for_json: bool) -> Iterator[None]:
     output = os.dup(1)
     os.dup2(2, 1)
     try:
-        yield
+        with redirect_stdout(sys.stderr):
+            yield
     finally:
-        sys.stdout.flush()
         os.dup2(output, 1)
         os.close(output)
 

@@ -45,7 +45,7 @@ def command(
     above_zero(seconds, "--seconds")
     check_script(script)
     check_mark(mark)
-    check_json(json)
+    check_json(json, script)
     gpus, host = _gpu_names(gpu or []), _host_name(host)
 
     from breakeven.workflows.why import WhyRequest
@@ -57,7 +57,7 @@ def command(
         report, error = _run(request)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
-        report = replace(report, warnings=(*report.warnings, note))
+        report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
     if error is not None:
         raise error

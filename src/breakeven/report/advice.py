@@ -49,7 +49,7 @@ def next_steps(report: WhyReport, paper: Paper) -> RenderableType | None:
     remedies = report.remedies or tuple(_unpriced(report.findings))
     if not remedies:
         return None
-    several = len({r.device for r in remedies[:_REMEDIES]}) > 1
+    several = len(report.devices) > 1
     table = Table.grid(padding=(0, 1, 0, 0))
     table.add_column(width=4, justify="right", no_wrap=True)
     table.add_column()
@@ -63,8 +63,7 @@ def _finding(number: int, finding: Finding, paper: Paper) -> RenderableType:
     table.add_column(width=4, justify="right", no_wrap=True)
     table.add_column()
     table.add_row(Text(f"{number}."), paper.text(finding.sentence))
-    price = f"without it a step would be {approximately(finding.price_ms)} shorter" if finding.price_ms else "price not known"
-    table.add_row("", paper.text(f"[{finding.id}] {price}", style="italic"))
+    table.add_row("", paper.text(f"[{finding.id}] {_price(finding.price_ms)}".rstrip(), style="italic"))
     return Group(table, *_sites(finding.sites, paper))
 
 
@@ -103,9 +102,24 @@ def _unpriced(findings: Sequence[Finding]) -> Iterator[Remedy]:
 def _remedy(remedy: Remedy, several: bool, paper: Paper) -> RenderableType:
     words = remedy.sentence or remedy_words(remedy.id)
     words = words[:1].upper() + words[1:]
-    where = f" on {the_device(remedy.device)}" if several else ""
-    return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms)}{where}", style="italic"))
+    preposition = "against" if remedy.id == "use_cpu" else "on"
+    where = f" {preposition} {the_device(remedy.device)}" if several else ""
+    return Group(paper.text(words), paper.text(f"[{remedy.id}] {_gain(remedy.gain_ms, where)}", style="italic"))
 
 
-def _gain(gain: Interval | None) -> str:
-    return f"saves {approximately(gain)} of each step, predicted" if gain else "gain not computed"
+def _price(price: Interval | None) -> str:
+    if price is None:
+        return ""
+    return (
+        f"without it a step would be {approximately(price)} shorter" if price.mid > 0 else "without it a step would be no shorter"
+    )
+
+
+def _gain(gain: Interval | None, where: str) -> str:
+    if gain is None:
+        return f"gain{where} not computed"
+    return (
+        f"saves {approximately(gain)} of a step{where}, predicted"
+        if gain.mid > 0
+        else f"saves nothing of a step{where}, predicted"
+    )

@@ -21,7 +21,7 @@ _COLUMN = 15  # of one device in the legend
 _APART = 12.0  # from this ratio of steps each bar gets its own scale: the short one would be a dot
 
 
-def where_it_goes(devices: Sequence[DeviceResult], paper: Paper) -> RenderableType | None:
+def where_it_goes(devices: Sequence[DeviceResult], unit: str, paper: Paper) -> RenderableType | None:
     """The bars and their legend; None where no device has an account."""
     shown = [d for d in devices if d.account and d.step_ms is not None and d.step_ms.mid > 0]
     if not shown:
@@ -30,10 +30,12 @@ def where_it_goes(devices: Sequence[DeviceResult], paper: Paper) -> RenderableTy
     alike = longest / min(_step(d) for d in shown) <= _APART
     parts: list[RenderableType] = [_bars(shown, longest if alike else None, paper)]
     if not alike:
-        parts.append(paper.text("Each bar is one step of that device; they are not drawn to one scale.", style="dim", indent=2))
-    parts.append(Text())
+        parts.append(
+            paper.text(f"Each bar is one {unit} on that device; they are not drawn to one scale.", style="dim", indent=2)
+        )
     per_table = max(1, (paper.width - _LEAST_WORDS - 6) // _COLUMN)
     for first in range(0, len(shown), per_table):
+        parts.append(Text())
         parts.append(_legend(shown[first : first + per_table], paper))
     return Group(*parts)
 

@@ -26,6 +26,7 @@ from breakeven.results import DeviceResult, Verdict, WhyReport
 _NAME = 22
 _WIDE = 100  # columns from which the table of devices has all of its columns
 _WARNINGS = 6
+_LONGEST = 300  # cells of a warning
 
 #: unit of the report → (the word, what it is)
 _UNITS: dict[str, tuple[str, str]] = {
@@ -47,7 +48,7 @@ def render(report: WhyReport, width: int = 80, ascii_only: bool = False) -> Rend
     blocks: list[RenderableType] = [_head(report, paper), _answer(report, paper)]
     if report.devices:
         blocks.append(_devices(report, paper))
-    bars = where_it_goes(report.devices, paper)
+    bars = where_it_goes(report.devices, _unit(report), paper)
     if bars is not None:
         blocks.append(_section(f"Where one {_unit(report)} goes", bars, paper))
     blocks += [_section(title, body, paper) for title, body in costs_time(report, paper)]
@@ -109,12 +110,14 @@ def _missing(report: WhyReport) -> str:
 
 
 def _how_sure(verdict: Verdict) -> str:
-    times, around = factor(verdict.factor)
-    fast = f"{times} times as fast ({around}, nine times in ten)"
+    around = f"{factor(verdict.factor)[1]}×"
     if verdict.tie:
-        return f"At a guess {the_device(verdict.device)} is {fast}; that range holds 1, so either may be the faster one."
-    named = the_device(verdict.device)
-    return f"{named[0].upper()}{named[1:]} is {fast}; it is the faster one with {probability(verdict.probability)} probability."
+        other = the_device(verdict.over)
+        return (
+            f"Nine times in ten {the_device(verdict.device)} is {around} as fast as {other}. That range holds 1: either may win."
+        )
+    sure = f"Probability that {the_device(verdict.device)} is the faster one: {probability(verdict.probability)}."
+    return f"{sure} Nine times in ten the factor is {around}."
 
 
 def _devices(report: WhyReport, paper: Paper) -> RenderableType:
@@ -163,7 +166,7 @@ def _against(report: WhyReport) -> dict[str, str]:
             continue
         gpu = verdict.over if verdict.device == "cpu" else verdict.device
         times = f"{factor(verdict.factor)[0]}×"
-        said[gpu] = "too close to call" if verdict.tie else f"{times} {'slower' if verdict.device == 'cpu' else 'faster'}"
+        said[gpu] = "too close to call" if verdict.tie else f"{times} as {'long' if verdict.device == 'cpu' else 'fast'}"
     return said
 
 
@@ -179,11 +182,12 @@ def _small_print(report: WhyReport, paper: Paper) -> Iterator[RenderableType]:
     """Warnings, short, and what the numbers were made with."""
     if report.warnings:
         yield paper.text("Notes", style="dim underline")
-        for warning in report.warnings[:_WARNINGS]:
-            yield paper.text(f"- {warning}", style="dim")
         more = len(report.warnings) - _WARNINGS
-        if more > 0:
-            yield paper.text(f"- and {more} more: --json FILE has them all", style="dim")
+        last = [f"and {more} more: --json FILE has them all"] if more > 0 else []
+        notes = Table.grid(padding=(0, 1, 0, 0))
+        for warning in [*report.warnings[:_WARNINGS], *last]:
+            notes.add_row(Text("  -", style="dim"), paper.text(paper.short(warning, _LONGEST), style="dim"))
+        yield notes
     made_with = " · ".join(_made_with(report))
     if made_with:
         yield paper.text(made_with, style="dim")

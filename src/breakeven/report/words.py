@@ -28,7 +28,7 @@ class CauseWords:
 CAUSES: dict[str, CauseWords] = {
     "compute": CauseWords("C", "█", "#", "green", "calculating"),
     "bandwidth": CauseWords("B", "▓", "%", "cyan", "moving data in its own memory"),
-    "small_kernel": CauseWords("K", "▒", "+", "blue", "kernels too small to fill the GPU"),
+    "small_kernel": CauseWords("K", "▒", "+", "blue", "work in pieces too small to fill the GPU"),
     "overhead": CauseWords("P", "░", "-", "yellow", "Python and PyTorch between the calculations"),
     "launch": CauseWords("L", "░", "-", "yellow", "GPU idle: waits for Python to issue work"),
     "sync": CauseWords("S", "╌", "=", "red", "GPU idle: Python waited for a result"),
@@ -37,18 +37,19 @@ CAUSES: dict[str, CauseWords] = {
     "warmup": CauseWords("W", "╱", "^", "bright_blue", "first-time set-up (gone in later steps)"),
     "memory": CauseWords("M", "▪", ":", "bright_magenta", "asking for and freeing GPU memory"),
     "communication": CauseWords("N", "≡", "@", "bright_cyan", "waiting for the other GPUs"),
-    "other": CauseWords("O", "·", ".", "white", "not explained by the data"),
+    "other": CauseWords("O", "·", ".", "dim", "not explained by the data"),
 }
 
 
 def cause_words(cause: str) -> CauseWords:
     """The words for a cause; one that has none yet is shown by its own name."""
-    return CAUSES.get(cause) or CauseWords("?", "·", ".", "white", cause.replace("_", " "))
+    return CAUSES.get(cause) or CauseWords("?", "·", ".", "dim", cause.replace("_", " "))
 
 
 #: One line each: what to do. The ids are those of the JSON.
 REMEDIES: dict[str, str] = {
     "larger_batch": "give each step more samples: the fixed costs are then paid less often",
+    "smaller_batch": "give each step fewer samples: the data then fits into the cache",
     "window_loop": "cut the sequence into windows once, outside of the training loop",
     "fuse_rnn": "use nn.RNN, nn.LSTM or nn.GRU over the whole sequence instead of a loop over cells",
     "hoist_projection": "multiply the inputs by their weights for all time steps at once, before the loop",
@@ -83,6 +84,7 @@ REMEDIES: dict[str, str] = {
     "flush_denormals": "treat tiny numbers as zero: torch.set_flush_denormal(True)",
     "synchronise": "call torch.cuda.synchronize() before each reading of the clock",
     "warm_up": "run a few steps before you start the clock",
+    "gpu_runtime": "choose a runtime that has a GPU, and a PyTorch that was built for CUDA",
     "use_cpu": "stay on the CPU",
     "parallel_architecture": "use a model that handles all time steps at once (attention, convolution)",
 }

@@ -20,8 +20,6 @@ def check_target(path: Path, option: str = "the output") -> None:
         InputError: the directory is missing or read-only, or the path is a directory.
     """
     where = f"{option}: cannot write {str(path)!r}"
-    if not path.name:
-        raise InputError(f"{where}: name a file, or - for standard output")
     if path.is_dir():
         raise InputError(f"{where}: it is a directory; name a file in it")
     parent = path.resolve().parent
