@@ -1,9 +1,8 @@
 """Findings in order: every rule over every device's evidence, what costs too little left out, the principal one first.
 
-The order is argued in `Rank`: what makes the comparison meaningless leads; then what simulation says is dearest (a part of the
-device's own step, so that a CPU's finding can stand beside a GPU's); a finding that overlaps a dearer one follows; advice
-about work that has to be done anyhow comes last. Within a rank, findings about the device that the verdict chose
-come no earlier than their share says.
+The order is argued in `Rank`: what makes the comparison meaningless leads; then what simulation says is dearest (as a part of
+its own device's step, so that a CPU's finding can stand beside a GPU's), where a finding that another explains better comes
+after that one; advice about work that has to be done anyhow comes last.
 """
 
 from __future__ import annotations
@@ -35,7 +34,13 @@ def findings(evidence: Sequence[Evidence], rules: Sequence[Rule] = RULES) -> tup
 def of_device(evidence: Evidence, rules: Sequence[Rule] = RULES) -> tuple[Finding, ...]:
     """Findings on one GPU's evidence, in order."""
     weighed = [w for w in (_weighed(evidence, rule) for rule in rules) if w is not None]
-    return tuple(w.finding for w in sorted(weighed, key=lambda w: (w.rank, -w.share)))
+    shares = {w.finding.id: w.share for w in weighed}
+
+    def order(w: _Weighed) -> tuple[int, float, bool]:
+        better = shares.get(w.overlaps)
+        return (w.rank, -(w.share if better is None else min(w.share, better)), better is not None)
+
+    return tuple(w.finding for w in sorted(weighed, key=order))
 
 
 @dataclass(frozen=True)
@@ -43,16 +48,19 @@ class _Weighed:
     finding: Finding
     rank: Rank
     share: float
+    overlaps: str
 
 
 def _weighed(evidence: Evidence, rule: Rule) -> _Weighed | None:
     finding = rule.check(evidence)
     if finding is None:
         return None
+    leads = rule.leads_where is not None and rule.leads_where(evidence)
+    rank = Rank.LEADS if leads else rule.rank
     if finding.price_ms is None:
-        return _Weighed(finding, rule.rank, 0.0)
+        return _Weighed(finding, rank, 0.0, rule.overlaps)
     step = evidence.step_ms
     if finding.device == CPU:
         step = evidence.cpu.step_ms.mid if evidence.cpu.step_ms else 0.0
     part = share(finding.price_ms.mid, step)
-    return _Weighed(finding, rule.rank, part) if part >= rule.least_share else None
+    return _Weighed(finding, rank, part, rule.overlaps) if part >= rule.least_share else None

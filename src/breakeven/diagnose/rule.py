@@ -18,8 +18,7 @@ class Rank(IntEnum):
 
     LEADS = 0  # until it is put right, the numbers mean something else than the user thinks
     PRICED = 1  # by its price, dearest first
-    FOLLOWS = 2  # overlaps a priced finding: never ahead of one
-    ADVICE = 3  # about work that has to be done anyhow
+    ADVICE = 2  # about work that has to be done anyhow
 
 
 @dataclass(frozen=True)
@@ -30,10 +29,14 @@ class Rule:
         id: the finding's id.
         check: the rule itself; None: silent.
         rank: where its finding stands.
+        leads_where: evidence on which its finding leads although its rank does not say so.
+        overlaps: id of a finding that explains the same time better: never ahead of it.
         least_share: part of the step under which its price is not worth a line; a finding without a price is always shown.
     """
 
     id: str
     check: Callable[[Evidence], Finding | None]
     rank: Rank = Rank.PRICED
+    leads_where: Callable[[Evidence], bool] | None = None
+    overlaps: str = ""
     least_share: float = LEAST_SHARE

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,21 +15,21 @@ GRAPH = "graph"
 _CAPTURED = (schema.Phase.FORWARD, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
 
 
-def graph_rows(stream: OpStream) -> NDArray[np.bool_]:
+def graph_rows(stream: OpStream, sites: Collection[int] | None = None) -> NDArray[np.bool_]:
     """Rows that a graph could hold: operations on the device (views too) in forward, backward and optimizer."""
     calls = edit.calls_of(stream)
     on_device = [call.kind == schema.Kind.COMPUTE and call.device.startswith(edit.ACCELERATOR) for call in calls]
-    return edit.marked(stream, on_device) & np.isin(edit.phases(stream), _CAPTURED)
+    return edit.marked(stream, on_device, sites) & np.isin(edit.phases(stream), _CAPTURED)
 
 
-def cuda_graph(stream: OpStream) -> OpStream:
-    """The stream with every capturable operation marked `graph: 1`, and without the Python between them.
+def cuda_graph(stream: OpStream, sites: Collection[int] | None = None) -> OpStream:
+    """The stream with every capturable operation (of these lines) marked `graph: 1`, and without the Python between them.
 
     The first operation of each step is not marked: what it costs the host to issue stands for the launch of the graph.
     Copies, waits and everything else that the host does stay as they are. It does not know whether shapes stay the same
     from step to step, which a graph needs, nor what its capture costs.
     """
-    rows = graph_rows(stream)
+    rows = graph_rows(stream, sites)
     at = np.flatnonzero(rows)
     if len(at) < 2:
         return stream
