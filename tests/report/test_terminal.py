@@ -64,7 +64,7 @@ def test_a_prediction_never_looks_like_a_measurement() -> None:
 def test_a_measured_gpu_looks_measured() -> None:
     shown = page(replace(CPU_WINS, devices=(CPU, replace(T4, source="measured"))))
     assert "predicted (" not in shown
-    assert "2.60 ms  measured ±35 % (noisy)" in shown
+    assert "2.60 ms  noisy: measured ±35 %" in shown
 
 
 def test_a_verdict_per_gpu_is_shown() -> None:

@@ -37,9 +37,9 @@ def duration(ms: float, count: int = MEASURED_DIGITS) -> str:
 
 
 def measured(step: Interval) -> str:
-    """A measured time with its spread in percent: `1.34 ms measured ±2 %`; a noisy one says so."""
+    """A measured time with its spread in percent: `measured ±2 %`; a noisy one says so first."""
     half = _half_width(step)
-    return f"measured ±{spread(half)}" + (" (noisy)" if half > _NOISY else "")
+    return ("noisy: " if half > _NOISY else "") + f"measured ±{spread(half)}"
 
 
 def predicted(step: Interval) -> str:
