@@ -14,7 +14,7 @@ class CauseWords:
         fill: the rest of its piece. Busy causes are dark, idle ones light.
         plain_fill: the same where only ASCII can be shown.
         style: its colour, which never says anything that the letter does not.
-        words: what it is.
+        words: what it is, to stand behind its name.
     """
 
     letter: str
@@ -28,22 +28,22 @@ class CauseWords:
 CAUSES: dict[str, CauseWords] = {
     "compute": CauseWords("C", "█", "#", "green", "calculating"),
     "bandwidth": CauseWords("B", "▓", "%", "cyan", "moving data in its own memory"),
-    "small_kernel": CauseWords("K", "▒", "+", "blue", "work in pieces too small to fill the GPU"),
-    "overhead": CauseWords("P", "░", "-", "yellow", "Python and PyTorch between the calculations"),
-    "launch": CauseWords("L", "░", "-", "yellow", "GPU idle: waits for Python to issue work"),
-    "sync": CauseWords("S", "╌", "=", "red", "GPU idle: Python waited for a result"),
-    "copy": CauseWords("T", "═", ">", "magenta", "transfers between main memory and the GPU"),
+    "small_kernel": CauseWords("K", "▒", "+", "blue", "work too small to fill the GPU"),
+    "overhead": CauseWords("P", "░", "-", "yellow", "Python and PyTorch in between"),
+    "launch": CauseWords("L", "░", "-", "yellow", "GPU waits for Python to issue work"),
+    "sync": CauseWords("S", "╌", "=", "red", "Python waited for a result, GPU idle"),
+    "copy": CauseWords("T", "═", ">", "magenta", "transfers between main memory and GPU"),
     "input": CauseWords("I", "┄", "~", "bright_red", "waiting for the next batch of data"),
-    "warmup": CauseWords("W", "╱", "^", "bright_blue", "first-time set-up (gone in later steps)"),
+    "warmup": CauseWords("W", "╱", "^", "bright_blue", "set-up that only first steps have"),
     "memory": CauseWords("M", "▪", ":", "bright_magenta", "asking for and freeing GPU memory"),
-    "communication": CauseWords("N", "≡", "@", "bright_cyan", "waiting for the other GPUs"),
+    "communication": CauseWords("N", "≡", "@", "bright_cyan", "waiting for other GPUs"),
     "other": CauseWords("O", "·", ".", "dim", "not explained by the data"),
 }
 
 
 def cause_words(cause: str) -> CauseWords:
-    """The words for a cause; one that has none yet is shown by its own name."""
-    return CAUSES.get(cause) or CauseWords("?", "·", ".", "dim", cause.replace("_", " "))
+    """The words for a cause; one that has none yet is shown by its name alone."""
+    return CAUSES.get(cause) or CauseWords("?", "·", ".", "dim", "")
 
 
 #: One line each: what to do. The ids are those of the JSON.
