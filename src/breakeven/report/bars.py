@@ -79,7 +79,11 @@ def _legend(devices: Sequence[DeviceResult], paper: Paper) -> Table:
     for cause in _causes(devices):
         words = cause_words(cause)
         cells = [paper.text(_piece(device, cause)) for device in devices]
-        table.add_row(Text(words.letter, style=f"bold {words.style}"), paper.text(f"{cause}: {words.words}" if words.words else cause), *cells)
+        table.add_row(
+            Text(words.letter, style=f"bold {words.style}"),
+            paper.text(f"{cause}: {words.words}" if words.words else cause),
+            *cells,
+        )
     return table
 
 
