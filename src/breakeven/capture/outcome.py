@@ -15,6 +15,7 @@ from breakeven.capture.request import ScriptEnd
 #: Names in a child's folder.
 SPEC: Final = "spec.json"
 RESULT: Final = "result.json"
+BEGAN: Final = "began"  # there once the script itself is being run
 CALLS, ROWS = "calls.parquet", "rows.parquet"
 
 _Record = TypeVar("_Record")

@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from breakeven.capture import marks, outcome, program
-from breakeven.capture.request import CPU, VIRTUAL, ChildSpec, ScriptEnd
-from breakeven.capture.series import Series
+from breakeven.capture.request import CPU, ChildSpec, ScriptEnd
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing, versions
 
@@ -31,6 +30,7 @@ def run_child(path: str) -> None:
     mark = _split_mark(request.mark)
     end = ScriptEnd("ok")
     error: BaseException | None = None
+    outcome.write(spec.folder, outcome.BEGAN, None)
     try:
         code = program.load(request.target, spec.module, request.args, book, mark)
         program.run(code)
@@ -150,7 +150,4 @@ def _split_mark(mark: str | None) -> tuple[str, int] | None:
 
 
 def _is_ours(file: str) -> bool:
-    return os.path.dirname(os.path.abspath(file)) == os.path.dirname(os.path.abspath(__file__)) or "torch/_" in file and False
-
-
-__all__ = ["VIRTUAL", "Series", "run_child"]
+    return os.path.dirname(file) == os.path.dirname(__file__)

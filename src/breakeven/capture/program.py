@@ -61,7 +61,8 @@ def run(program: Program) -> None:
 
 def show_traceback(error: BaseException, ours: Callable[[str], bool]) -> None:
     """Print an exception as Python would have, without the frames that are ours."""
-    sys.excepthook(type(error), error, _without(error.__traceback__, ours))
+    clean = error.with_traceback(_without(error.__traceback__, ours))
+    sys.excepthook(type(clean), clean, clean.__traceback__)
 
 
 def _without(trace: TracebackType | None, ours: Callable[[str], bool]) -> TracebackType | None:

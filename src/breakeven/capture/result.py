@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from breakeven.capture.request import ScriptEnd, TimedPass
+from breakeven.errors import BreakevenError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.timeline import OpStream
 
 
@@ -30,8 +31,18 @@ class CaptureResult:
     device: TimedPass | None = None
     warnings: tuple[str, ...] = ()
 
-    @property
-    def failure(self) -> ScriptEnd | None:
-        """The end of the first timed pass where the user's own script failed, else None."""
-        ends = [p.end for p in (self.device, self.cpu) if p is not None and p.end.failed]
-        return ends[0] if ends else None
+    def error(self) -> BreakevenError | None:
+        """What to tell the user where the capture did not go through; None: all went well."""
+        timed = [p for p in (self.device, self.cpu) if p is not None]
+        ends = [p.end for p in timed] + ([self.virtual.end] if self.virtual is not None else [])
+        if any(end.how == "interrupted" for end in ends):
+            return Interrupted("interrupted: what was finished is kept")
+        for part in timed:
+            if part.end.failed:
+                count = len(part.principal.samples_ns) if part.principal is not None else 0
+                after = f" after {count} steps" if count else " before its first step ended"
+                return ScriptFailed(f"the script failed{after}: {part.end.text}")
+        for part in timed:
+            if part.principal is None:
+                return NoAnswer(f"nothing could be timed: {part.end.text or 'the script trains nothing'}")
+        return None

@@ -95,7 +95,8 @@ class Timing:
         """The group with most time; one on the accelerator goes before its CPU twin."""
         if groups:
             best = max(groups, key=lambda g: (g.device != "cpu", g.total_ns))
-            return ("loop" if best.place.kind == "loop" else "step"), best
+            looped = best.place.kind == "loop" or (best.place.kind == "backward" and best.loop_line is None)
+            return ("loop" if looped else "step"), best
         if end.how in ("ok", "exit") and not end.failed:
             whole = StepGroup(Place("run", self.spec.request.target, 0), "", (self.clock() - self.began,), (0,), 0)
             return "run", whole
