@@ -74,6 +74,7 @@ def workflow(monkeypatch: pytest.MonkeyPatch) -> Workflow:
 @pytest.fixture
 def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     (tmp_path / "train.py").write_text("print('one')\nprint('two')\n")
+    (tmp_path / "broken.py").write_text("def f(:\n")
     monkeypatch.chdir(tmp_path)
     return "train.py"
 
@@ -81,19 +82,20 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["nothing.py"], "no script or module 'nothing.py'"),
-        (["no_such_module_x"], "no script or module 'no_such_module_x'"),
+        (["nothing.py"], "nothing.py: no such script"),
+        (["no_such_module_x"], "no_such_module_x: no such script"),
         (["."], "is a directory"),
-        (["train.py", "--steps", "0"], "--steps 0: it takes at least 1"),
-        (["train.py", "--steps", "-3"], "--steps -3: it takes at least 1"),
+        (["broken.py"], "broken.py:1: "),
+        (["train.py", "--steps", "0"], "--steps 0: at least 1"),
+        (["train.py", "--steps", "-3"], "--steps -3: at least 1"),
         (["train.py", "--steps", "many"], "--steps"),
-        (["train.py", "--seconds", "0"], "--seconds 0: it takes more than 0 seconds"),
-        (["train.py", "--seconds", "nan"], "--seconds nan: it takes more than 0 seconds"),
+        (["train.py", "--seconds", "0"], "--seconds 0: give a time above 0"),
+        (["train.py", "--seconds", "nan"], "--seconds nan: give a time above 0"),
         (["train.py", "--gpu", "RTX 9999 Ultra"], "'RTX 9999 Ultra'; the nearest are: "),
-        (["train.py", "--mark", "train.py"], "write FILE:LINE"),
-        (["train.py", "--mark", "train.py:0"], "write FILE:LINE"),
-        (["train.py", "--mark", "train.py:3"], "train.py has only 2 lines"),
-        (["train.py", "--mark", "other.py:1"], "'other.py' cannot be read"),
+        (["train.py", "--mark", "train.py"], "give FILE:LINE"),
+        (["train.py", "--mark", "train.py:0"], "give FILE:LINE"),
+        (["train.py", "--mark", "train.py:3"], "no statement begins on that line"),
+        (["train.py", "--mark", "other.py:1"], "no such file"),
         (["train.py", "--json", "nowhere/why.json"], "there is no directory"),
         (["train.py", "--json", "."], "it is a directory"),
         (["train.py", "--json", "train.py"], "that is the file to be read"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Iterator
@@ -63,23 +62,3 @@ def stdout_kept(for_json: bool) -> Iterator[None]:
     finally:
         os.dup2(output, 1)
         os.close(output)
-
-
-def at_least_one(value: int | None, option: str) -> None:
-    """Checks a count.
-
-    Raises:
-        InputError: it is less than one.
-    """
-    if value is not None and value < 1:
-        raise InputError(f"{option} {value}: it takes at least 1")
-
-
-def above_zero(value: float | None, option: str) -> None:
-    """Checks a length of time.
-
-    Raises:
-        InputError: it is not above zero, or not a number.
-    """
-    if value is not None and not (math.isfinite(value) and value > 0):
-        raise InputError(f"{option} {value:g}: it takes more than 0 seconds")

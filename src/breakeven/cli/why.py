@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from breakeven.cli.options import JSON_HELP, STDOUT, above_zero, at_least_one, check_json, stdout_kept, write_json
+from breakeven.capture.request import CaptureRequest
+from breakeven.capture.target import resolve
+from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
 from breakeven.cli.progress import progress_on
-from breakeven.cli.target import check_mark, check_script
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
 
@@ -41,10 +42,7 @@ def command(
 
     The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
     """
-    at_least_one(steps, "--steps")
-    above_zero(seconds, "--seconds")
-    check_script(script)
-    check_mark(mark)
+    resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
     gpus, host = _gpu_names(gpu or []), _host_name(host)
 
