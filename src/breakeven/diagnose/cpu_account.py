@@ -12,7 +12,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from breakeven.diagnose.account import PYTHON_PAUSE_NS, DeviceAccount, StepAccount, marked_windows
+from breakeven.diagnose.account import DeviceAccount, StepAccount, marked_windows
+from breakeven.diagnose.idle import PYTHON_PAUSE_NS
 from breakeven.timeline import Timeline, schema
 from breakeven.timeline.intervals import Intervals, Ints, first_owner, gaps, sums
 from breakeven.timeline.nesting import nesting
@@ -59,8 +60,7 @@ def cpu_account(timeline: Timeline, windows: Intervals | None = None) -> DeviceA
     names, numbers, spans, marked = marked_windows(timeline, np.flatnonzero(shown), windows)
     pieces, owner = _pieces(mine, int(spans.start.min()), int(spans.end.max()))
     by_cause = [
-        sums(Intervals(pieces.start[owner == c], pieces.end[owner == c]), spans.start, spans.end)
-        for c in range(len(CPU_CAUSES))
+        sums(Intervals(pieces.start[owner == c], pieces.end[owner == c]), spans.start, spans.end) for c in range(len(CPU_CAUSES))
     ]
     return DeviceAccount("cpu", tuple(
         StepAccount(
@@ -119,7 +119,8 @@ def _working(name: pl.Series, parent: Ints, depth: Ints, duration: Ints) -> NDAr
     for level in range(int(depth.max(initial=0)), 0, -1):
         at = np.flatnonzero((depth == level) & (able | around))
         around[parent[at]] = True
-    return able & (~around | (2 * inside <= duration))
+    works: NDArray[np.bool_] = able & (~around | (2 * inside <= duration))
+    return works
 
 
 def _inherit(cause: Ints, parent: Ints, depth: Ints) -> Ints:

@@ -46,7 +46,9 @@ def says(events: pl.DataFrame) -> Ints:
 
     Its own `cause` counts first, then its kind; a launch whose device work is a copy counts as a copy.
     """
-    own = events[schema.EVENT_CAUSE.name].replace_strict({c: i for i, c in enumerate(CAUSES)}, default=None, return_dtype=pl.Int64)
+    own = events[schema.EVENT_CAUSE.name].replace_strict(
+        {c: i for i, c in enumerate(CAUSES)}, default=None, return_dtype=pl.Int64
+    )
     kind = events[schema.EVENT_KIND.name].replace_strict(
         {k: CAUSES.index(c) for k, c in _BY_KIND.items()}, default=RUNS, return_dtype=pl.Int64
     )

@@ -1,4 +1,4 @@
-"""Where the level of a series changes: exact penalised least squares (PELT), on ranks so that outliers do not count as changes."""
+"""Where the level of a series changes: exact penalised least squares (PELT), single outliers aside."""
 
 from __future__ import annotations
 

@@ -61,7 +61,12 @@ def intersection(a: Intervals, b: Intervals) -> Intervals:
     """Where both hold."""
     low = min((int(x.start[0]) for x in (a, b) if len(x)), default=0)
     high = max((int(x.end[-1]) for x in (a, b) if len(x)), default=0)
-    outside = union(*(np.concatenate(part) for part in zip(*((g.start, g.end) for g in (gaps(a, low, high), gaps(b, low, high))), strict=True)))
+    outside = union(
+        *(
+            np.concatenate(part)
+            for part in zip(*((g.start, g.end) for g in (gaps(a, low, high), gaps(b, low, high))), strict=True)
+        )
+    )
     return gaps(outside, low, high)
 
 
