@@ -34,11 +34,8 @@ def cuda_graph(stream: OpStream, sites: Collection[int] | None = None) -> OpStre
     if len(at) < 2:
         return stream
     step = edit.column(stream, schema.ROW_STEP)
-    inner = at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1) == 0)]
-    calls = edit.calls_of(stream)
-    call = edit.column(stream, schema.ROW_CALL)
-    marked = edit.with_replaced(stream, {int(row): edit.with_values(calls[call[row]], **{GRAPH: 1}) for row in inner})
-    host = edit.host_ns(marked)
-    known = inner[~np.isnan(host[inner])]
-    host[known] = 0.0
-    return edit.with_host(marked, host)
+    inner = rows.copy()
+    inner[at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1))]] = False
+    marked = edit.with_mapped(stream, inner, lambda call: edit.with_values(call, **{GRAPH: 1}))
+    host = edit.host_ns(stream)
+    return edit.with_host(marked, np.where(inner & ~np.isnan(host), 0.0, host))
