@@ -1,4 +1,4 @@
-"""Small literal streams and a literal price list, for tests of the rules: round numbers, so that a claim can be worked out by hand."""
+"""Small literal streams and a literal price list, in round numbers, so that a claim can be worked out by hand."""
 
 from __future__ import annotations
 
@@ -55,8 +55,9 @@ def literal_costs(stream: OpStream) -> LiteralCosts:
     mid = np.array([_device_ns(call) for call in calls])
     engine = np.array(["" if t == 0 else _engine(call) for t, call in zip(mid, calls, strict=True)], dtype=np.str_)
     limit = np.where(mid > 10 * FLOOR_NS, "compute", np.where(mid > 0, "small_kernel", ""))
+    family = np.array([c.op for c in calls], dtype=np.str_)
     return LiteralCosts(
-        (mid > 0).astype(np.int64), np.array([mid / 1.2, mid, mid * 1.2]), limit, engine, np.array([c.op for c in calls], dtype=np.str_)
+        (mid > 0).astype(np.int64), np.array([mid / 1.2, mid, mid * 1.2]), limit, engine, family
     )  # fmt: skip
 
 
@@ -97,8 +98,8 @@ class Script:
 
     def op(
         self, name: str, *shapes: tuple[int, ...], line: int = 10, out: tuple[int, ...] | None = None, phase: str = FORWARD,
-        fixed: tuple[bool, ...] = (), dtype: str = "float32", device: str = "cuda:0", host_us: float = 0, cpu_us: float | None = None,
-        values: dict[str, object] | None = None,
+        fixed: tuple[bool, ...] = (), dtype: str = "float32", device: str = "cuda:0", host_us: float = 0,
+        cpu_us: float | None = None, values: dict[str, object] | None = None,
     ) -> int:  # fmt: skip
         """A computing operation."""
         call = Call(
@@ -117,8 +118,8 @@ class Script:
     def copy_in(self, nbytes: int, *, line: int = 5, pinned: bool = False, shape: tuple[int, ...] = ()) -> int:
         """A copy to the device; a pageable one is waited for."""
         call = Call(
-            "copy::h2d", schema.Kind.COPY, "cuda:0", (shape,) if shape else (), ("float32",) * bool(shape), (False,) * bool(shape),
-            (shape,) if shape else (), "float32", attributes(bytes=nbytes, pinned=pinned, non_blocking=pinned),
+            "copy::h2d", schema.Kind.COPY, "cuda:0", (shape,) if shape else (), ("float32",) * bool(shape),
+            (False,) * bool(shape), (shape,) if shape else (), "float32", attributes(bytes=nbytes, pinned=pinned, non_blocking=pinned),
         )  # fmt: skip
         at = len(self.builder._rows[schema.ROW_CALL.name])
         return self._add(call, INPUT, line, 0, None, waits=-1 if pinned else at)

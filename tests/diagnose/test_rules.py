@@ -86,7 +86,7 @@ def test_the_lines_of_a_launch_bound_step_are_dearest_first() -> None:
     found = check(evidence(written(tiny_step).stream()), "launch_bound")
     assert found is not None
     prices = [s.price_ms.mid for s in found.sites if s.price_ms]
-    assert [s.line for s in found.sites][0] == 12
+    assert next(s.line for s in found.sites) == 12
     assert prices == sorted(prices, reverse=True)
 
 

@@ -8,7 +8,14 @@ from breakeven.errors import InputError
 from breakeven.remedies import REMEDIES, Remedy, remedy
 
 #: The ids that scripts and scoring hold on to.
-RELIED_ON = ["larger_batch", "window_loop", "fuse_rnn", "hoist_projection", "fuse_bidirectional", "bucket_lengths", "metrics_on_device", "detach_metrics", "create_on_device", "move_to_device", "merge_copies", "pin_memory", "loader_workers", "persistent_workers", "prefetch", "data_on_device", "index_batches", "set_to_none", "fused_optimizer", "cuda_graph", "compile", "autocast", "tf32", "float32", "channels_last", "benchmark_on", "benchmark_off", "inference_mode", "checkpoint_less", "debug_off", "no_empty_cache", "threads", "flush_denormals", "synchronise", "warm_up", "use_cpu", "parallel_architecture"]
+RELIED_ON = (
+    "larger_batch", "window_loop", "fuse_rnn", "hoist_projection", "fuse_bidirectional", "bucket_lengths",
+    "metrics_on_device", "detach_metrics", "create_on_device", "move_to_device", "merge_copies", "pin_memory",
+    "loader_workers", "persistent_workers", "prefetch", "data_on_device", "index_batches", "set_to_none", "fused_optimizer",
+    "cuda_graph", "compile", "autocast", "tf32", "float32", "channels_last", "benchmark_on", "benchmark_off",
+    "inference_mode", "checkpoint_less", "debug_off", "no_empty_cache", "threads", "flush_denormals", "synchronise",
+    "warm_up", "use_cpu", "parallel_architecture",
+)  # fmt: skip
 
 
 @pytest.mark.parametrize("name", RELIED_ON)
