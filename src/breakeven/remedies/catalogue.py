@@ -155,12 +155,12 @@ _ALL: Final = (
     ),
     Remedy(
         "compile", "Compile the model",
-        "`model = torch.compile(model)` joins elementwise operations and takes Python out of the step; the first steps take longer.",
+        "`model = torch.compile(model)` joins elementwise operations, takes Python out of the step; the first steps take longer.",
         "The same numbers up to rounding; many different shapes compile again and again.", fused_pointwise,
     ),
     Remedy(
         "autocast", "Use mixed precision",
-        "`with torch.autocast('cuda', dtype=torch.float16):` and a `GradScaler` (none with bfloat16): products run on tensor cores.",
+        "`with torch.autocast('cuda', dtype=torch.float16):` and a `GradScaler` (none with bfloat16): uses tensor cores.",
         "Check the loss: half precision rounds more.", half_precision,
     ),
     Remedy(
@@ -234,7 +234,7 @@ _ALL: Final = (
     ),
     Remedy(
         "gpu_runtime", "Make the GPU visible to PyTorch",
-        "Choose a runtime or machine with a GPU, and a PyTorch build for its CUDA; print `torch.cuda.is_available()` and the device.",
+        "Choose a machine with a GPU, and a PyTorch build for its CUDA; print `torch.cuda.is_available()` and the device.",
         "Always.",
     ),
     Remedy("smaller_batch", "Take fewer samples per step", "Halve the batch until the step fits.", "Check the validation loss."),

@@ -6,7 +6,7 @@ host then sees as much of the queue finished as before, less what was dropped.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -64,13 +64,24 @@ def with_replaced(stream: OpStream, new: Mapping[int, Call]) -> OpStream:
     call = column(stream, schema.ROW_CALL).copy()
     for row, put in new.items():
         call[row] = height + distinct.setdefault(put, len(distinct))
-    gone = np.zeros(len(stream), dtype=bool)
-    gone[list(new)] = True
-    rows = stream.rows.with_columns(
-        pl.Series(schema.ROW_CALL.name, call, dtype=pl.Int32),
-        pl.when(pl.Series(gone)).then(None).otherwise(pl.col(schema.ROW_CPU.name)).alias(schema.ROW_CPU.name),
-    )
-    return replace(stream, calls=pl.concat([stream.calls, _frame(list(distinct))]), rows=rows)
+    cpu = cpu_ns(stream).copy()
+    cpu[list(new)] = np.nan
+    rows = stream.rows.with_columns(pl.Series(schema.ROW_CALL.name, call, dtype=pl.Int32))
+    return with_cpu(replace(stream, calls=pl.concat([stream.calls, _frame(list(distinct))]), rows=rows), cpu)
+
+
+def with_mapped(stream: OpStream, rows: NDArray[np.bool_], change: Callable[[Call], Call]) -> OpStream:
+    """The stream with the calls of these rows changed, each distinct call once; CPU times stay."""
+    if not rows.any():
+        return stream
+    call = column(stream, schema.ROW_CALL)
+    old = np.unique(call[rows])
+    known = calls_of(stream)
+    place = np.zeros(len(known), dtype=np.int64)
+    place[old] = len(known) + np.arange(len(old))
+    changed = pl.Series(schema.ROW_CALL.name, np.where(rows, place[call], call), dtype=pl.Int32)
+    added = _frame([change(known[at]) for at in old])
+    return replace(stream, calls=pl.concat([stream.calls, added]), rows=stream.rows.with_columns(changed))
 
 
 def keep(stream: OpStream, kept: NDArray[np.bool_], *, carry_host: bool = True) -> OpStream:

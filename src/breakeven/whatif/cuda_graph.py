@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breakeven.timeline import OpStream, edit, schema
+from breakeven.timeline.opstream import Call
 
 #: Attribute of a call that a graph replays: the cost room charges no host time for it, and its kernels a graph's gap.
 GRAPH = "graph"
@@ -16,9 +17,9 @@ _CAPTURED = (schema.Phase.FORWARD, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER
 
 
 def graph_rows(stream: OpStream, sites: Collection[int] | None = None) -> NDArray[np.bool_]:
-    """Rows that a graph could hold: operations on the device (views too) in forward, backward and optimizer."""
+    """Rows that a graph could hold and does not: operations on the device (views too) in forward, backward, optimizer."""
     calls = edit.calls_of(stream)
-    on_device = [call.kind == schema.Kind.COMPUTE and call.device.startswith(edit.ACCELERATOR) for call in calls]
+    on_device = [_capturable(call) for call in calls]
     return edit.marked(stream, on_device, sites) & np.isin(edit.phases(stream), _CAPTURED)
 
 
@@ -34,11 +35,13 @@ def cuda_graph(stream: OpStream, sites: Collection[int] | None = None) -> OpStre
     if len(at) < 2:
         return stream
     step = edit.column(stream, schema.ROW_STEP)
-    inner = at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1) == 0)]
-    calls = edit.calls_of(stream)
-    call = edit.column(stream, schema.ROW_CALL)
-    marked = edit.with_replaced(stream, {int(row): edit.with_values(calls[call[row]], **{GRAPH: 1}) for row in inner})
-    host = edit.host_ns(marked)
-    known = inner[~np.isnan(host[inner])]
-    host[known] = 0.0
-    return edit.with_host(marked, host)
+    inner = rows.copy()
+    inner[at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1))]] = False
+    marked = edit.with_mapped(stream, inner, lambda call: edit.with_values(call, **{GRAPH: 1}))
+    host = edit.host_ns(stream)
+    return edit.with_host(marked, np.where(inner & ~np.isnan(host), 0.0, host))
+
+
+def _capturable(call: Call) -> bool:
+    on_device = call.kind == schema.Kind.COMPUTE and call.device.startswith(edit.ACCELERATOR)
+    return on_device and not edit.values_of(call).get(GRAPH)

@@ -26,13 +26,9 @@ def float32(stream: OpStream, sites: Collection[int] | None = None) -> OpStream:
 
     Times measured on the CPU are left as they are. It does not know whether the accuracy is needed.
     """
-    calls = edit.calls_of(stream)
     if sites is None:
-        return edit.with_calls(stream, [_single(call) for call in calls])
-    call = edit.column(stream, schema.ROW_CALL)
-    at = np.flatnonzero(double_rows(stream, sites))
-    measured = edit.cpu_ns(stream)
-    return edit.with_cpu(edit.with_replaced(stream, {int(row): _single(calls[call[row]]) for row in at}), measured)
+        return edit.with_calls(stream, [_single(call) for call in edit.calls_of(stream)])
+    return edit.with_mapped(stream, double_rows(stream, sites), _single)
 
 
 def _double(call: Call) -> bool:

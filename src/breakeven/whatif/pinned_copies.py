@@ -19,14 +19,11 @@ def pinned_copies(stream: OpStream, sites: Collection[int] | None = None) -> OpS
     """
     calls = edit.calls_of(stream)
     wanted = [call.op == TO_DEVICE and not _free(edit.values_of(call)) for call in calls]
-    at = np.flatnonzero(edit.marked(stream, wanted, sites))
-    if not len(at):
+    rows = edit.marked(stream, wanted, sites)
+    if not rows.any():
         return stream
-    call = edit.column(stream, schema.ROW_CALL)
-    put = {int(row): edit.with_values(calls[call[row]], pinned=True, non_blocking=True) for row in at}
-    waits = edit.column(stream, schema.ROW_WAITS).copy()
-    waits[at] = -1
-    return edit.with_waits(edit.with_replaced(stream, put), waits)
+    pinned = edit.with_mapped(stream, rows, lambda call: edit.with_values(call, pinned=True, non_blocking=True))
+    return edit.with_waits(pinned, np.where(rows, -1, edit.column(stream, schema.ROW_WAITS)))
 
 
 def _free(values: dict[str, object]) -> bool:
