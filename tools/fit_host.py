@@ -22,6 +22,8 @@ import numpy as np
 from host_bridge import measure_bridge
 from host_traces import Observed, observe
 
+from breakeven.measure.probe import PROBE_BACKWARD, PROBE_FORWARD
+
 #: Scale 1: the host of this trace (16,000 operations forward, backward and optimizer; an A100 server).
 REFERENCE = "a100_recsys_6steps.json.gz"
 
@@ -65,12 +67,15 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
     profile: dict[str, float] = {}
     for _ in range(8):  # the profiler's cost scales with the host, which scales with the fit
         event = {name: bridge["profiler_event_us"] * scales[name] / scales[HERE] for name in observed}
-        tables = {name: _table(name, seen, event[name]) for name, seen in observed.items()} | {HERE: dict(bridge["host_only_us"])}
-        weights = {name: seen.counts for name, seen in observed.items()} | {HERE: dict.fromkeys(HOST_ONLY, 400)}
+        tables = {name: _table(name, seen, event[name]) for name, seen in observed.items()}
+        weights = {name: seen.counts for name, seen in observed.items()}
         profile, scales = _two_way(tables, weights)
         unit = scales[REFERENCE]
         profile = {label: time * unit for label, time in profile.items()}
         scales = {name: scale / unit for name, scale in scales.items()}
+        cpu_node = _pooled({n: observed[n].node_us(event[n]) for n in CPU_TRACES}, scales)
+        step = _probe_step_us(profile, cpu_node)
+        scales[HERE] = ((PROBE_FORWARD + PROBE_BACKWARD) * bridge["dispatch_us"] - bridge["backward_call_us"]) / step
     lists = {name: seen.foreach_us(event[name], profile["pointwise"] * scales[name]) for name, seen in observed.items()}
     calls = {
         kind: {name: observed[name].call_us(kind) for name in (*GPU_TRACES, *STACK_TRACES)} for kind in ("launch", "copy", "sync")
@@ -86,18 +91,24 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
         "classes_us": {label: round(time, 3) for label, time in sorted(profile.items()) if label not in ("gap", "node")},
         "gap_us": round(profile["gap"], 3),
         "node_us": round(profile["node"], 3),
-        "cpu_node_us": round(_pooled({n: observed[n].node_us(event[n]) for n in CPU_TRACES}, scales), 3),
+        "cpu_node_us": round(cpu_node, 3),
+        "backward_call_us": round(bridge["backward_call_us"] / scales[HERE], 3),
         "launch_us": round(_pooled(calls["launch"], scales), 3),
         "copy_call_us": round(_pooled(calls["copy"], scales), 3),
         "sync_call_us": round(_pooled(calls["sync"], scales), 3),
         "foreach_tensor_us": round(_pooled(lists, scales), 4),
-        "dispatch_us": round(bridge["dispatch_us"] / scales[HERE], 4),
+        "dispatch_us": round(bridge["dispatch_us"] / scales[HERE], 3),
         "scales": {name: round(scale, 4) for name, scale in sorted(scales.items())},
         "class_log_sd": round(float(np.std(residuals)), 3),
         "step_log_sd": round(float(np.sqrt(np.mean(np.square(list(errors.values()))))), 3),
         "step_log_errors": {name: round(error, 3) for name, error in errors.items()},
         "bridge": bridge,
     }
+
+
+def _probe_step_us(profile: Mapping[str, float], cpu_node: float) -> float:
+    """The dispatch probe's step on the reference host by this model, its start of the backward pass left out."""
+    return PROBE_FORWARD * (profile["gap"] + profile["view"]) + PROBE_BACKWARD * (cpu_node + profile["view"])
 
 
 def _pooled(values: Mapping[str, float | None], scales: Mapping[str, float]) -> float:

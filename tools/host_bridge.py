@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 import statistics
-import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
-
-from host_traces import observe
 
 _ROUNDS, _CALLS = 60, 10
 
@@ -21,43 +17,43 @@ def measure_bridge() -> dict[str, Any]:
     from breakeven.measure.probe import dispatch_us
 
     torch.set_num_threads(1)
-    excess, probes = [], []
+    excess, probes, starts = [], [], []
     for _ in range(3):
         probes.append(dispatch_us())
+        starts.append(_backward_call_us(torch))
         for call in _jobs(torch):
             wall, events = _profiled_us(torch, call)
             excess.append((wall - _loop_us(call)) / events)
-    event_us = statistics.median(excess)
     return {
-        "what": "least over rounds of small operations on a CPU, one thread, with and without torch.profiler; a tiny training under it",
+        "what": "least over short rounds on a CPU, one thread: small operations with and without torch.profiler, backward of chains, the probe",
         "torch": torch.__version__,
-        "profiler_event_us": round(event_us, 3),
-        "host_only_us": _tiny_training(torch, event_us),
+        "profiler_event_us": round(statistics.median(excess), 3),
+        "backward_call_us": round(min(starts), 2),
         "dispatch_us": round(min(probes), 4),
     }
 
 
-def _tiny_training(torch: Any, event_us: float) -> dict[str, float]:  # the module itself, imported by the caller
-    """Views, allocations and pauses of a tiny multilayer perceptron's training, read as the public traces are."""
-    net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
-    descent = torch.optim.SGD(net.parameters(), 0.01)
-    rows, target = torch.randn(4, 8), torch.randn(4, 1)
-    found: dict[str, list[float]] = {"view": [], "allocation": [], "gap": []}
-    for _ in range(5):
-        with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CPU], record_shapes=True) as recording:
-            for _ in range(60):
-                descent.zero_grad()
-                torch.nn.functional.mse_loss(net(rows), target).backward()
-                descent.step()
-        with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "tiny.json"
-            recording.export_chrome_trace(str(path))
-            seen = observe(path)
-        times = seen.class_us(event_us) | {"gap": seen.gap_us(event_us) or 0.0}
-        for label, values in found.items():
-            if times.get(label):
-                values.append(times[label])
-    return {label: round(min(values), 3) for label, values in found.items() if values}
+def _backward_call_us(torch: Any) -> float:  # the module itself, imported by the caller
+    """What a backward pass costs beside its nodes: the intercept of chains of 1 and of 33 nodes."""
+    times = {}
+    for nodes in (1, 33):
+        weight = torch.ones(4, requires_grad=True)
+
+        def call(nodes: int = nodes, weight: Any = weight) -> object:  # a tensor
+            value = weight
+            for _ in range(nodes):
+                value = value.neg()
+            torch.autograd.backward(value, torch.ones(4))
+            return value
+
+        def forward(nodes: int = nodes, weight: Any = weight) -> object:  # a tensor
+            value = weight
+            for _ in range(nodes):
+                value = value.neg()
+            return value, torch.ones(4)
+
+        times[nodes] = _loop_us(call) - _loop_us(forward)
+    return times[1] - (times[33] - times[1]) / 32
 
 
 def _jobs(torch: Any) -> tuple[Callable[[], object], ...]:  # the module itself, imported by the caller

@@ -141,7 +141,10 @@ class Observed:
             for op in thread.operations:
                 label = host_class(op.name)
                 if label in profile:
-                    real += max(_LEAST * op.length, op.length - event_us * op.inside_events)
+                    own = op.length - op.inside_runtime
+                    real += max(_LEAST * own, own - event_us * op.inside_events) + op.inside_launches * (
+                        self.call_us("launch") or 0.0
+                    )
                     said += profile[label] + launch * op.inside_launches
             if engine:
                 real += max(0.0, thread.engine_us - event_us * thread.engine_events)

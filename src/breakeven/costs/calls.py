@@ -17,21 +17,23 @@ from numpy.typing import NDArray
 from breakeven.costs.host_model import HostCost, host_cost, host_model
 from breakeven.costs.price import price
 from breakeven.costs.works import Operation, Work, works
-from breakeven.costs.works.records import PRICED_DTYPES
+from breakeven.costs.works.effort import effort
+from breakeven.costs.works.records import PRICED_DTYPES, stream
 from breakeven.machine.records import Gpu
 from breakeven.timeline import schema
 from breakeven.units import NS_PER_US
 
 #: Columns of the priced table (INTERFACE.md, "predict", and `stream`).
 _SIZES = (
-    "b", "m", "n", "k", "trans_a", "trans_b", "c", "h", "w", "r", "s", "pad_h", "pad_w", "stride_h", "stride_w", "hidden", "batch",
-    "timesteps", "input", "layers", "bidirectional", "elements", "inputs", "rows", "cols", "bytes", "pinned",
+    "b", "m", "n", "k", "trans_a", "trans_b", "c", "h", "w", "r", "s", "pad_h", "pad_w", "stride_h", "stride_w", "hidden",
+    "batch", "timesteps", "input", "layers", "bidirectional", "elements", "inputs", "rows", "cols", "bytes", "pinned",
 )  # fmt: skip
 
 #: Families whose errors go together, by operation of the vocabulary.
 FAMILIES: dict[str, str] = {
     "gemm": "matmul", "bmm": "matmul", "linear": "matmul", "conv2d": "conv2d", "rnn": "recurrent", "lstm": "recurrent",
-    "gru": "recurrent", "softmax": "rows", "layernorm": "rows", "copy_h2d": "copies", "copy_d2h": "copies", "copy_d2d": "elementwise",
+    "gru": "recurrent", "softmax": "rows", "layernorm": "rows", "copy_h2d": "copies", "copy_d2h": "copies",
+    "copy_d2d": "elementwise",
     **dict.fromkeys(("add", "mul", "div", "pow", "relu", "gelu", "tanh", "sigmoid", "stream"), "elementwise"),
 }  # fmt: skip
 
@@ -119,7 +121,8 @@ def _operations(calls: pl.DataFrame) -> list[Operation]:
     columns = [
         calls[column.name].to_list()
         for column in (
-            schema.CALL_OP, schema.CALL_INPUTS, schema.CALL_INPUT_DTYPES, schema.CALL_OUTPUTS, schema.CALL_DTYPE, schema.CALL_ATTRIBUTES,
+            schema.CALL_OP, schema.CALL_INPUTS, schema.CALL_INPUT_DTYPES, schema.CALL_OUTPUTS, schema.CALL_DTYPE,
+            schema.CALL_ATTRIBUTES,
         )
     ]  # fmt: skip
     return [
@@ -161,9 +164,6 @@ def _price_by_bytes(
     prices: tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]], limits: list[str],
 ) -> None:  # fmt: skip
     """Fill rows that the pricer does not know by their traffic, with an interval four times as wide each way."""
-    from breakeven.costs.works.effort import effort
-    from breakeven.costs.works.records import stream
-
     stand_ins = [stream(int(effort(rows[i]).bytes / rows[i].count), 1) for i in missing]
     table = pricer(_table(stand_ins, gpu), gpu)
     for column, target, factor in zip(("low_us", "mid_us", "high_us"), prices, (0.25, 1.0, 4.0), strict=True):

@@ -1,7 +1,8 @@
 """Fitted constants of the host model (`data/host.json`, made by `tools/fit_host.py`) and what one call costs the host by them.
 
-All times are those of the reference host that the file names, without a profiler. A host that is not the reference multiplies them
-by its scale. Python's own time between operations is a mean over real training loops, not this script's: `host_times` corrects it.
+All times are those of the reference host that the file names, without a profiler. A host that is not the reference multiplies
+them by its scale. Python's own time between operations is a mean over real training loops, not this script's: `host_times`
+corrects it.
 """
 
 from __future__ import annotations
@@ -14,8 +15,6 @@ import msgspec
 
 from breakeven.costs.host_classes import ALLOCATION, FOREACH, QUESTION, UNKNOWN, VIEW, host_class
 from breakeven.units import NS_PER_US
-
-_RECURRENT_CALLS = {"recurrent": 1}
 
 
 class HostModel(msgspec.Struct, frozen=True):

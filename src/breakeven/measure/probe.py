@@ -18,9 +18,11 @@ import msgspec
 
 from breakeven.machine.records import Cpu
 
-#: Rounds are short (about 0.1 ms, well inside a scheduler's time slice) and many, and the least counts: other load only ever adds.
-_CALLS = 20
-_ROUNDS = 150
+#: Rounds are short (well inside a scheduler's time slice) and many, and the least counts: other load only ever adds.
+_CALLS = 2
+#: Operations of the probe's step that a dispatch mode sees (a test counts them): from Python, and from the autograd engine.
+PROBE_FORWARD, PROBE_BACKWARD = 11, 22
+_ROUNDS = 100
 _PRODUCT = 1024
 _COPY_BYTES = 64 << 20
 
@@ -45,23 +47,23 @@ def probe() -> Cpu:
 
 
 def dispatch_us() -> float:
-    """Microseconds of one small operation from Python with autograd on: half forward, half its backward's share.
+    """Microseconds per operation of a tiny training step, which is dispatch and Python and hardly any arithmetic.
 
-    The operations are the host model's bridge to the traces (`tools/fit_host.py --bridge`), so both must change together.
+    A multilayer perceptron of 4 rows: forward, loss, backward, plain SGD. The host model's time for the very same step on its
+    reference host is `dispatch_us` in `costs/data/host.json` (`tools/fit_host.py`), so both must change together.
     """
     import torch
 
-    weight = torch.ones(8, requires_grad=True)
-    value = torch.ones(8)
+    net = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.ReLU(), torch.nn.Linear(8, 1))
+    descent = torch.optim.SGD(net.parameters(), lr=0.01, foreach=False)
+    rows, target = torch.ones(4, 8), torch.ones(4, 1)
 
-    def forward() -> object:
-        return value.mul(value)
+    def step() -> None:
+        descent.zero_grad()
+        torch.autograd.backward(torch.nn.functional.mse_loss(net(rows), target))
+        descent.step()
 
-    def with_backward() -> object:
-        return torch.autograd.backward((weight * value).sum())
-
-    # Operations of the second: mul, sum, their three nodes' expand, mul and the accumulation: six rows of a stream.
-    return (_least_us(forward, _CALLS) + _least_us(with_backward, _CALLS // 4)) / 7
+    return _least_us(step, _CALLS) / (PROBE_FORWARD + PROBE_BACKWARD)
 
 
 def product_gflops() -> float:
