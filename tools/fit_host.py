@@ -22,6 +22,7 @@ import numpy as np
 from host_bridge import measure_bridge
 from host_traces import Observed, observe
 
+from breakeven.costs.host_classes import FOREACH, host_class
 from breakeven.measure.probe import PROBE_BACKWARD, PROBE_FORWARD
 
 #: Scale 1: the host of this trace (16,000 operations forward, backward and optimizer; an A100 server).
@@ -74,8 +75,13 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
         profile = {label: time * unit for label, time in profile.items()}
         scales = {name: scale / unit for name, scale in scales.items()}
         cpu_node = _pooled({n: observed[n].node_us(event[n]) for n in CPU_TRACES}, scales)
-        step = _probe_step_us(profile, cpu_node)
-        scales[HERE] = ((PROBE_FORWARD + PROBE_BACKWARD) * bridge["dispatch_us"] - bridge["backward_call_us"]) / step
+        gaps, nodes = (
+            _by_class({n: observed[n].gaps_before_us(event[n], engine=engine) for n in GPU_TRACES}, scales)
+            for engine in (False, True)
+        )
+        step = _probe_step_us(profile, gaps, nodes, cpu_node)
+        operations = len(PROBE_FORWARD) + len(PROBE_BACKWARD)
+        scales[HERE] = (operations * bridge["dispatch_us"] - bridge["backward_call_us"]) / step
     lists = {name: seen.foreach_us(event[name], profile["pointwise"] * scales[name]) for name, seen in observed.items()}
     calls = {
         kind: {name: observed[name].call_us(kind) for name in (*GPU_TRACES, *STACK_TRACES)} for kind in ("launch", "copy", "sync")
@@ -91,6 +97,9 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
         "classes_us": {label: round(time, 3) for label, time in sorted(profile.items()) if label not in ("gap", "node")},
         "gap_us": round(profile["gap"], 3),
         "node_us": round(profile["node"], 3),
+        "gaps_us": gaps,
+        "nodes_us": nodes,
+        "gap_log_sd": round(float(np.std([np.log(tables[n]["gap"] / scales[n]) for n in GPU_TRACES if "gap" in tables[n]])), 3),
         "cpu_node_us": round(cpu_node, 3),
         "backward_call_us": round(bridge["backward_call_us"] / scales[HERE], 3),
         "launch_us": round(_pooled(calls["launch"], scales), 3),
@@ -106,14 +115,23 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
     }
 
 
-def _probe_step_us(profile: Mapping[str, float], cpu_node: float) -> float:
+def _probe_step_us(profile: Mapping[str, float], gaps: Mapping[str, float], nodes: Mapping[str, float], cpu_node: float) -> float:
     """The dispatch probe's step on the reference host by this model, its start of the backward pass left out."""
-    return PROBE_FORWARD * (profile["gap"] + profile["view"]) + PROBE_BACKWARD * (cpu_node + profile["view"])
+    forward = sum(gaps.get(host_class(name), profile["gap"]) for name in PROBE_FORWARD)
+    backward = sum(nodes.get(host_class(name), profile["node"]) for name in PROBE_BACKWARD) * cpu_node / profile["node"]
+    return forward + backward + (len(PROBE_FORWARD) + len(PROBE_BACKWARD)) * profile["view"]
 
 
 def _pooled(values: Mapping[str, float | None], scales: Mapping[str, float]) -> float:
     """Median over traces of a time brought to the reference host."""
     return float(np.median([value / scales[name] for name, value in values.items() if value is not None]))
+
+
+def _by_class(tables: Mapping[str, Mapping[str, float]], scales: Mapping[str, float]) -> dict[str, float]:
+    """Per class the median over traces, for classes that at least two of them show (one, for list operations)."""
+    labels = sorted({label for table in tables.values() for label in table})
+    shown = {label: {name: table[label] for name, table in tables.items() if label in table} for label in labels}
+    return {label: round(_pooled(values, scales), 3) for label, values in shown.items() if len(values) >= 2 or label == FOREACH}
 
 
 def _table(name: str, seen: Observed, event_us: float) -> dict[str, float]:

@@ -99,6 +99,17 @@ class Observed:
         ]
         return statistics.fmean(gaps) if len(gaps) >= 50 else None
 
+    def gaps_before_us(self, event_us: float, *, engine: bool) -> dict[str, float]:
+        """Trimmed mean pause before an operation of each class, on threads that Python or the autograd engine issues from."""
+        times: dict[str, list[float]] = defaultdict(list)
+        for thread in self.threads:
+            if (thread.engine_operations >= len(thread.operations) / 2) != engine:
+                continue
+            for node, (gap, events) in zip(thread.operations[1:], thread.gaps, strict=True):
+                if gap < LONG_GAP_US:
+                    times[host_class(node.name)].append(max(0.0, gap - event_us * events))
+        return {label: _trimmed(gaps) for label, gaps in times.items() if len(gaps) >= 10}
+
     def node_us(self, event_us: float) -> float | None:
         """Engine's own time (bookkeeping, pauses between nodes) per operation that it issues."""
         threads = [t for t in self.threads if t.engine_operations >= 40]

@@ -51,6 +51,7 @@ class CallCosts:
         backward_host_ns: the same when the autograd engine issues it.
         cpu_host_ns: framework time of the same call when it runs on the CPU, reference host.
         cpu_backward_host_ns: the same when the autograd engine issues it.
+        cpu_operations: operations that the CPU runs for it (more than 1 for a fused call, and for lists where the CPU loops).
         limited_by: compute, bandwidth or small_kernel; empty without kernels.
         engine: stream, copy_h2d or copy_d2h; empty without kernels.
         family: pricing family of its longest kernel; empty without kernels.
@@ -63,6 +64,7 @@ class CallCosts:
     backward_host_ns: NDArray[np.float64]
     cpu_host_ns: NDArray[np.float64]
     cpu_backward_host_ns: NDArray[np.float64]
+    cpu_operations: NDArray[np.int64]
     limited_by: NDArray[np.str_]
     engine: NDArray[np.str_]
     family: NDArray[np.str_]
@@ -105,6 +107,7 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
         backward_host_ns=np.array([h.backward_ns for h in hosts]),
         cpu_host_ns=np.array([h.cpu_forward_ns for h in hosts]),
         cpu_backward_host_ns=np.array([h.cpu_backward_ns for h in hosts]),
+        cpu_operations=np.array([_cpu_operations(op) for op in operations], dtype=np.int64),
         limited_by=np.array([limits[at] if at >= 0 else "" for at in longest], dtype=np.str_),
         engine=np.array([_engine(flat[at]) if at >= 0 else "" for at in longest], dtype=np.str_),
         family=np.array([FAMILIES[flat[at].op] if at >= 0 else "" for at in longest], dtype=np.str_),
@@ -114,6 +117,14 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
 
 def _on_device(op: Operation, device: str) -> bool:
     return device != "cpu" or op.name.startswith("copy::")
+
+
+def _cpu_operations(op: Operation) -> int:
+    """Operations on the CPU: as recorded; a list operation stands for one per tensor (optimizers loop on the CPU)."""
+    if op.name.startswith("copy::"):
+        return 0  # what moves between devices stays where it is
+    tensors = op.attributes.get("tensors") if op.name.startswith("aten::_foreach") else None
+    return int(op.attributes.get("cpu_ops") or tensors or 1)
 
 
 def _operations(calls: pl.DataFrame) -> list[Operation]:

@@ -23,20 +23,24 @@ class HostModel(msgspec.Struct, frozen=True):
     Attributes:
         reference: trace whose host has scale 1.
         classes_us: time inside an operation of a class when it runs on a GPU, its runtime calls left out.
-        gap_us: Python and framework between two operations from the user's thread.
-        node_us: autograd engine's bookkeeping per operation that it issues on a GPU.
+        gap_us: Python and framework between two operations from the user's thread; `gaps_us`: before one of a class.
+        node_us: autograd engine's bookkeeping per operation that it issues on a GPU; `nodes_us`: before one of a class.
         cpu_node_us: the same on a CPU.
         launch_us, copy_call_us, sync_call_us: one runtime call.
         foreach_tensor_us: a list operation, per tensor of its list.
         backward_call_us: starting and ending one backward pass.
         dispatch_us: what the dispatch probe would say on the reference host.
+        gap_log_sd: log spread of traces' mean gap about `gap_us` times their scale: how scripts differ in their Python.
         step_log_sd: log error of a whole trace's issuing time, its own scale known.
     """
 
     reference: str
     classes_us: dict[str, float]
     gap_us: float
+    gaps_us: dict[str, float]
+    gap_log_sd: float
     node_us: float
+    nodes_us: dict[str, float]
     cpu_node_us: float
     launch_us: float
     copy_call_us: float
@@ -87,11 +91,12 @@ def host_cost(name: str, kernels: int, tensors: int, device: str, model: HostMod
         inside = cpu
     else:
         inside = _class_us(label, tensors, model) + kernels * model.launch_us
+    gap, node = model.gaps_us.get(label, model.gap_us), model.nodes_us.get(label, model.node_us)
     return HostCost(
-        forward_ns=(model.gap_us + inside) * NS_PER_US,
-        backward_ns=(model.node_us + inside) * NS_PER_US,
-        cpu_forward_ns=(model.gap_us + cpu) * NS_PER_US,
-        cpu_backward_ns=(model.cpu_node_us + cpu) * NS_PER_US,
+        forward_ns=(gap + inside) * NS_PER_US,
+        backward_ns=(node + inside) * NS_PER_US,
+        cpu_forward_ns=(gap + cpu) * NS_PER_US,
+        cpu_backward_ns=(node * model.cpu_node_us / model.node_us + cpu) * NS_PER_US,
     )
 
 
