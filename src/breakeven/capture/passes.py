@@ -14,8 +14,9 @@ from typing import Any
 
 import msgspec
 
-from breakeven.capture import marks, outcome, program
+from breakeven.capture import guard, marks, outcome, program, redirect
 from breakeven.capture.request import CPU, ChildSpec, ScriptEnd
+from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing, versions
 
@@ -24,9 +25,11 @@ def run_child(path: str) -> None:
     """Run the script under the pass that the spec at `path` names, then end this process."""
     spec = msgspec.json.decode(Path(path).read_bytes(), type=ChildSpec)
     request = spec.request
+    guard.die_with_parent()
+    overlay = _protect(spec)
     book = marks.Book()
     timing = Timing(spec)
-    book, finish = _prepare(spec, timing, book)
+    book, finish = _prepare(spec, timing, book, overlay)
     mark = _split_mark(request.mark)
     end = ScriptEnd("ok")
     error: BaseException | None = None
@@ -46,10 +49,26 @@ def run_child(path: str) -> None:
     finish(end)
 
 
-def _prepare(spec: ChildSpec, timing: Timing, book: marks.Book) -> tuple[marks.Book, Callable[[ScriptEnd], None]]:
+def _protect(spec: ChildSpec) -> Overlay:
+    """From here on nothing of the user's can be changed."""
+    overlay = Overlay(os.path.join(spec.folder, "scratch"))
+    temporary = os.path.join(overlay.folder, "tmp")
+    for folder in (overlay.layer, temporary):
+        os.makedirs(folder, exist_ok=True)
+    os.environ["TMPDIR"] = temporary
+    sys.dont_write_bytecode = True
+    guard.close((spec.folder, *FREE), lambda path: path.startswith(spec.folder + os.sep) or overlay.is_free(path))
+    redirect.install(overlay)
+    return overlay
+
+
+def _prepare(
+    spec: ChildSpec, timing: Timing, book: marks.Book, overlay: Overlay
+) -> tuple[marks.Book, Callable[[ScriptEnd], None]]:
     """Everything up to the script's first line; returns what ends the process."""
     import torch
 
+    redirect.redirect_libraries(overlay)
     clock = timing.clock
     device_of: Callable[[Any], str] = lambda optimizer: "cuda"  # noqa: E731  # the device pass: real devices, not told apart
     asked = None
