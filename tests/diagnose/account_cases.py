@@ -183,8 +183,8 @@ CASES = (
     Case(
         "set-up is warmup, busy or idle",
         (
-            step(0, 60), Event("h", "host", 0, 30, cause="warmup"), launch(25, 28), Event("s", "compute", 30, 40, 2, cause="warmup"),
-            launch(40, 41), kernel(41, 60, 4),
+            step(0, 60), Event("h", "host", 0, 30, cause="warmup"), launch(25, 28),
+            Event("s", "compute", 30, 40, 2, cause="warmup"), launch(40, 41), kernel(41, 60, 4),
         ),
         {"warmup": 40, "launch": 1, "compute": 19},
     ),

@@ -34,10 +34,14 @@ def drafts(draw: st.DrawFn) -> list[dict[str, object]]:
             length = draw(st.integers(0, 3000))
             at = start + length
             host = letter in "ha"
-            kind = draw(st.sampled_from(["host", "launch", "sync", "alloc", "copy"] if host else ["compute", "copy", "communication"]))
+            kind = draw(
+                st.sampled_from(["host", "launch", "sync", "alloc", "copy"] if host else ["compute", "copy", "communication"])
+            )
             cause = draw(st.sampled_from([None, None, "input", "warmup", "memory"])) if host else None
             limit = draw(st.sampled_from([None, "compute", "bandwidth", "small_kernel"]))
-            events.append({"lane": letter, "kind": kind, "start_ns": start, "duration_ns": length, "cause": cause, "limited_by": limit})
+            events.append(
+                {"lane": letter, "kind": kind, "start_ns": start, "duration_ns": length, "cause": cause, "limited_by": limit}
+            )
             if host and length > 2:
                 inner = draw(st.integers(1, length - 1))
                 events.append({"lane": letter, "kind": "launch", "start_ns": start + inner, "duration_ns": (length - inner) // 2})
