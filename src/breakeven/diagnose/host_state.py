@@ -12,7 +12,7 @@ import numpy as np
 import polars as pl
 
 from breakeven.timeline import schema
-from breakeven.timeline.intervals import Ints, union
+from breakeven.timeline.intervals import Ints, distinct, union
 from breakeven.timeline.nesting import nesting
 from breakeven.timeline.timeline import column
 
@@ -46,7 +46,9 @@ def says(events: pl.DataFrame) -> Ints:
 
     Its own `cause` counts first, then its kind; a launch whose device work is a copy counts as a copy.
     """
-    own = events[schema.EVENT_CAUSE.name].replace_strict({c: i for i, c in enumerate(CAUSES)}, default=None, return_dtype=pl.Int64)
+    own = events[schema.EVENT_CAUSE.name].replace_strict(
+        {c: i for i, c in enumerate(CAUSES)}, default=None, return_dtype=pl.Int64
+    )
     kind = events[schema.EVENT_KIND.name].replace_strict(
         {k: CAUSES.index(c) for k, c in _BY_KIND.items()}, default=RUNS, return_dtype=pl.Int64
     )
@@ -60,7 +62,7 @@ def host_state(events: pl.DataFrame, told: Ints) -> HostState:
     shown = (duration > 0) & (events[schema.EVENT_KIND.name] != schema.Kind.STEP).to_numpy()
     reason = _innermost(*(values[shown & (told < RUNS)] for values in (start, duration, told)))
     covered = union(start[shown], (start + duration)[shown])
-    since = np.unique(np.concatenate([reason.since, covered.start, covered.end]))
+    since = distinct(np.concatenate([reason.since, covered.start, covered.end]))
     runs = np.searchsorted(covered.start, since, side="right") > np.searchsorted(covered.end, since, side="right")
     why = reason.at(since)
     return HostState(since, np.where(why < RUNS, why, np.where(runs, RUNS, NOTHING)))

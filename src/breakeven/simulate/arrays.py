@@ -158,7 +158,9 @@ class _Run:
         plan = self.schedule
         streams = {int(s): np.zeros_like(self.now) for s in np.unique(plan.stream)}
         engines = {Engine.H2D: np.zeros_like(self.now), Engine.D2H: np.zeros_like(self.now)}
-        for i, (engine, stream, after) in enumerate(zip(plan.engine.tolist(), plan.stream.tolist(), plan.after.tolist(), strict=True)):
+        for i, (engine, stream, after) in enumerate(
+            zip(plan.engine.tolist(), plan.stream.tolist(), plan.after.tolist(), strict=True)
+        ):
             clock = (self.now + self.host[i])[None]
             self._hold_back(i, i + 1, clock)
             self.issued[i] = clock[0]

@@ -168,5 +168,5 @@ class _State:
 
     def played(self) -> Played:
         columns = (self.reached, self.issued, self.started, self.ended, self.free)
-        arrays = [np.array(values, dtype=np.int64) for values in columns]
-        return Played(*arrays, batches=tuple(self.batches))
+        reached, issued, started, ended, free = (np.array(values, dtype=np.int64) for values in columns)
+        return Played(reached, issued, started, ended, free, tuple(self.batches))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
@@ -119,7 +118,9 @@ def _device_events(
         device = str(mine[schema.CALL_DEVICE.name][int(np.argmax(here))])
         device = device if device != "cpu" else "cuda:0"  # a copy to the host is on the device's engine all the same
         engine, stream = divmod(int(value), 65536)
-        known = Lane("stream", device, f"stream {stream}") if engine == Engine.STREAM else Lane("copy", device, _ENGINE_NAMES[engine])
+        known = (
+            Lane("stream", device, f"stream {stream}") if engine == Engine.STREAM else Lane("copy", device, _ENGINE_NAMES[engine])
+        )
         lanes.append(known)
         lane[here] = len(lanes) - 1
     table = _table(len(at), {

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.simulate.inputs import CallPrices, HostSide
@@ -211,7 +210,7 @@ def _calls(stream: OpStream, costs: CallPrices, quantile: str) -> _Calls:
     device = _whole(costs.device_ns[("low", "mid", "high").index(quantile)])
     return _Calls(
         device_ns=np.where(on_device, device, 0),
-        kernels=np.where(on_device, np.maximum(costs.kernels, 1), 0),
+        kernels=np.where(on_device, np.maximum(costs.kernels, 1), 0).astype(np.int64),
         engine=engine, stream=side, takes=takes, loader=loader,
     )  # fmt: skip
 
@@ -235,13 +234,16 @@ def _steady(one: Schedule, stream: OpStream) -> Schedule:
     times = -(-LEAST_STEPS // steps)
     shift = np.repeat(np.arange(times, dtype=np.int32), len(one))
     waits = np.tile(one.waits, times)
+
+    def again(values: NDArray[Any]) -> NDArray[Any]:  # any numpy type
+        return np.tile(values, times)
+
     return replace(
         one,
-        **{name: np.tile(getattr(one, name), times) for name in _PER_ISSUE},
+        before_ns=again(one.before_ns), issue_ns=again(one.issue_ns), device_ns=again(one.device_ns),
+        engine=again(one.engine), stream=again(one.stream), kernels=again(one.kernels), after=again(one.after),
+        takes=again(one.takes), row=again(one.row),
         waits=np.where(waits >= 0, waits + shift * len(one), -1).astype(np.int32),
-        step=np.tile(one.step, times) + shift * np.int32(steps),
+        step=again(one.step) + shift * np.int32(steps),
         skip=steps,
-    )
-
-
-_PER_ISSUE = ("before_ns", "issue_ns", "device_ns", "engine", "stream", "kernels", "after", "takes", "row")
+    )  # fmt: skip

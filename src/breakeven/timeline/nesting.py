@@ -51,7 +51,8 @@ def crossing(lane: NDArray[np.int64], start: NDArray[np.int64], duration: NDArra
     inner = np.flatnonzero(found.parent >= 0)
     outer = found.parent[inner]
     escapes = (start[inner] + duration[inner] > start[outer] + duration[outer]) | (lane[inner] != lane[outer])
-    return inner[escapes]
+    found_at: NDArray[np.int64] = inner[escapes]
+    return found_at
 
 
 def _keys(

@@ -1,6 +1,6 @@
 """Named passes that mend imported events until the invariants hold, and report what they changed; nothing is mended silently.
 
-Order: `whole_times`, `shift_origin`, `known_links`, `nest`, `align_clocks`, `forward_links`.
+Order: `whole_times`, `known_links`, `nest`, `align_clocks`, `forward_links`, `shift_origin`.
 """
 
 from __future__ import annotations
@@ -92,11 +92,11 @@ def whole_times(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     if not exact:
         begins = start.cast(pl.Float64, strict=False)
         ends = begins + duration.cast(pl.Float64, strict=False)
+        usable = ends.is_finite() & (begins.abs() < 2**62) & (ends.abs() < 2**62)
         frame = frame.with_columns(
-            pl.when(begins.is_finite() & (begins.abs() < 2**62)).then(begins.round()).cast(pl.Int64).alias(schema.EVENT_START.name),
-            pl.when(ends.is_finite() & (ends.abs() < 2**62)).then(ends.round() - begins.round()).cast(pl.Int64)
-            .alias(schema.EVENT_DURATION.name),
-        )  # fmt: skip
+            pl.when(usable).then(begins.round()).cast(pl.Int64).alias(schema.EVENT_START.name),
+            pl.when(usable).then(ends.round() - begins.round()).cast(pl.Int64).alias(schema.EVENT_DURATION.name),
+        )
     keep = frame.select(start.is_not_null() & duration.is_not_null() & (duration >= 0)).to_series().fill_null(False)
     dropped = int((~keep).sum())
     changed = (Repair("whole_times", dropped, "without a usable start and length dropped"),) if dropped else ()
@@ -121,9 +121,9 @@ def shift_origin(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
 
 
 def known_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
-    """Cut links to events that are not there."""
+    """Cut links to events that are not there, and of events to themselves."""
     link = column(draft.events, schema.EVENT_LINK)
-    lost = (link < -1) | (link >= len(link))
+    lost = (link < -1) | (link >= len(link)) | (link == np.arange(len(link)))
     return _relink(draft, np.flatnonzero(lost), "linked to what is not there", "known_links")
 
 
@@ -156,15 +156,15 @@ def nest(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
         for count, what in ((cut, "cut to the end of the event they lie in"), (moved, "that cross others moved to a lane beside"))
         if count
     ]
-    new = events.with_columns(
-        pl.Series(schema.EVENT_LANE.name, lane), pl.Series(schema.EVENT_DURATION.name, duration)
-    )
+    new = events.with_columns(pl.Series(schema.EVENT_LANE.name, lane), pl.Series(schema.EVENT_DURATION.name, duration))
     return _Draft(new, tuple(lanes)), tuple(changed)
 
 
 def _settle(start: Ints, duration: Ints, mine: Ints) -> tuple[int, list[int]]:
     """Walk one lane's events in order with the stack of open ends; shortens `duration` in place, returns what must move."""
-    trimmed, beside, open_ends = 0, [], []
+    trimmed = 0
+    beside: list[int] = []
+    open_ends: list[int] = []
     for event, begin, length in zip(mine.tolist(), start[mine].tolist(), duration[mine].tolist(), strict=True):
         while open_ends and open_ends[-1] <= begin:
             open_ends.pop()
@@ -206,4 +206,4 @@ def forward_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     return _relink(draft, backward_links(draft.events), "started before what caused them", "forward_links")
 
 
-_PASSES: Final[tuple[_Pass, ...]] = (whole_times, shift_origin, known_links, nest, align_clocks, forward_links)
+_PASSES: Final[tuple[_Pass, ...]] = (whole_times, known_links, nest, align_clocks, forward_links, shift_origin)
