@@ -146,6 +146,9 @@ class Calls(State):
         if name == "backward":
             self.stepped(graph(owner).union(*(graph(a) for a in arguments)))
             self.launched()
+            func = node.func if isinstance(node, ast.Call) else None
+            if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):  # it is a tensor, then
+                self.scope.names[func.value.id] = Tensor(ids=frozenset({0}))
             return Const(value=None)
         if name in _SHOWING:
             ops.look(self, "print", node, *arguments, *options.values())

@@ -176,11 +176,10 @@ class Expressions(Calls):
 
     def _timing(self, end: Clock, start: Clock, node: ast.AST) -> Duration:
         """Two readings of a clock: what the device did in between."""
-        epochs = next(iter(end.ids), 0) - next(iter(start.ids), 0)
         self.facts.timings.append(
             Timing(
                 end.line, getattr(node, "col_offset", 0) + 1, start.line, end.work - start.work, start.pending, end.pending, start.work == 0,
-                start.loops, epochs > 0,
+                start.loops, end.steps - start.steps, end.epochs - start.epochs,
             )
         )  # fmt: skip
         return Duration(event=len(self.facts.timings) - 1)

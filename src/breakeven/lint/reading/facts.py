@@ -20,7 +20,6 @@ class Loop:
     steps: bool = False  # a backward pass or an optimizer's step is done directly in it
     forwards: bool = False  # a model is called directly in it
     holds_steps: bool = False  # in a loop beneath it
-    samples: bool = False  # a comprehension, or a loop over the samples of a batch
 
 
 @dataclass(frozen=True)
@@ -40,6 +39,7 @@ class Event:
     name: str = ""
     number: int = 0
     position: int = 0
+    known: bool = True  # met from the top of the file, not by reading what nothing in it calls
 
     @property
     def hot(self) -> bool:
@@ -49,12 +49,7 @@ class Event:
     @property
     def often(self) -> bool:
         """In each step, or in each call of a module of which the file shows no training."""
-        return self.hot or (self.forward and not self.rare and not self.loops_known)
-
-    @property
-    def loops_known(self) -> bool:
-        """Whether it was met by way of a loop outside the module."""
-        return any(not loop.samples for loop in self.loops)
+        return self.hot or (self.forward and not self.rare and not self.known)
 
 
 @dataclass
@@ -69,7 +64,8 @@ class Timing:
     end_pending: bool
     first: bool  # nothing of the kind had run before
     loops: int
-    trains: bool  # epochs of a training lie in between
+    steps: int  # of a training that lie in between
+    epochs: int  # loops over such steps that lie in between
     rate: bool = False
     compared: bool = False
     shown: bool = False

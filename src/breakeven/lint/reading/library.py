@@ -35,17 +35,17 @@ def call(state: State, path: str, args: list[object], options: dict[str, object]
     handler = _EXACT.get(path)
     if handler is not None:
         return handler(state, name, args, options, node)
+    if path in _SAVES:
+        state.note("save", node, name=path)
+        return Const(value=None)
     if path.startswith("torch."):
         return _torch(state, root, name, args, options, node)
     if path in _CLOCKS:
-        return Clock(line=node.lineno, node=id(node), work=state.work, pending=state.pending, loops=len(state.loops), ids=frozenset({state.epochs}))
+        return Clock(line=node.lineno, node=id(node), work=state.work, pending=state.pending, loops=len(state.loops), steps=state.steps, epochs=state.epochs)
     if path in _DRAWS:
         return Number(terms=((state.symbol(), 1),)) if name in ("randint", "randrange", "choice") else _varying(state)
     if root.startswith("numpy"):
         return _numpy(state, root, name, args, options, node)
-    if path in _SAVES:
-        state.note("save", node, name=path)
-        return Const(value=None)
     state.escaped(*args, *options.values())
     return ops.unknown(*args, *options.values())
 
@@ -125,7 +125,8 @@ def _from_data(state: State, name: str, args: list[object], options: dict[str, o
             ops.read(state, "item", node, value, name)
         named = options.get("device")
         device = ops.device_of(named) if named is not None else value.device
-        return replace(value, device=device, numpy=False, ids=NOTHING if name != "as_tensor" else value.ids)
+        double = node.lineno if value.numpy and value.double_line else value.double_line
+        return replace(value, device=device, numpy=False, double_line=double, ids=NOTHING if name != "as_tensor" else value.ids)
     tensor = ops.made(state, node, options, [], random=False)
     literal = isinstance(value, Box) and value.items is not None and all(isinstance(i, Const | Number) and not ops.varies(i) for i in value.items)
     scalar = isinstance(value, Const | Number | ops.Reading)
@@ -228,6 +229,8 @@ def _default_dtype(state: State, name: str, args: list[object], options: dict[st
     named = args[0].value if args and isinstance(args[0], Const) else getattr(args[0] if args else None, "path", "")
     double = dtype == ops.FLOAT64 or (isinstance(named, str) and "DoubleTensor" in named)
     state.double = node.lineno if double else 0
+    if double:
+        state.note("double_default", node, name=name)
     if isinstance(named, str) and "cuda" in named:
         state.default_device = "cuda"
     return Const(value=None)

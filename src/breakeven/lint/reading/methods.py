@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.state import State
+from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, Method, Number, Ref, Tensor, Value, graph
 
 _SAME = {"contiguous", "requires_grad_", "clone", "pin_memory", "share_memory_", "retain_grad", "copy", "view_as", "expand_as", "values"}
@@ -29,7 +29,7 @@ def attribute(state: State, tensor: Tensor, name: str) -> object:
     if name in ("data", "T", "mT", "real"):
         return replace(tensor, ids=NOTHING if name == "data" else tensor.ids, origin=0)
     if name == "grad":
-        return replace(tensor, ids=NOTHING, origin=0)
+        return replace(tensor, ids=NOTHING, origin=0, gradient=True)
     if name == "is_cuda":
         return Const(value=tensor.device == "cuda") if tensor.device else UNKNOWN
     if name == "dtype":
@@ -75,7 +75,8 @@ def _operation(state: State, tensor: Tensor, name: str, args: list[object], opti
     if name == "index_select" or name == "take" or name == "gather":
         return replace(ops.combine(state, name, node, [tensor, *args]), scalar=False)
     if name in ("zero_", "fill_") and not args[1:]:
-        state.note("cleared", node, tensor, name=name)
+        if tensor.gradient:
+            state.note("cleared", node, tensor, name=name)
         return replace(tensor, origin=0)
     if name == "copy_":
         if args and isinstance(args[0], Tensor) and args[0].device == "cpu" and tensor.device == "cuda":
@@ -84,6 +85,8 @@ def _operation(state: State, tensor: Tensor, name: str, args: list[object], opti
     if name in ("normal_", "uniform_", "random_", "bernoulli_") and not args:
         return replace(tensor, origin=0)
     if name.endswith("_") and not name.startswith("_"):
+        if tensor.parameter and state.loops and any(t.gradient for t in tensors(*args)):
+            state.note("updated", node, tensor, name=name)
         return replace(ops.combine(state, name, node, [tensor, *args]), device=tensor.device, parameter=tensor.parameter, factory=tensor.factory)
     if name in ("register_hook", "is_set_to", "data_ptr", "dtype"):
         return UNKNOWN

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.state import State, tensors
+from breakeven.lint.reading.state import State, tags, tensors
 from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Class, Const, Device, Tensor, Thing, Value
 
 NN = "torch.nn."
@@ -82,24 +82,26 @@ def move(thing: Thing, device: str | None) -> None:
                 module.attrs[name] = replace(value, device=device)
 
 
-def cast(thing: Thing, dtype: str | None, line: int) -> None:
+def cast(state: State, thing: Thing, dtype: str | None, node: ast.AST) -> None:
     """`.double()` and its like."""
+    line = getattr(node, "lineno", 0)
+    if dtype == ops.FLOAT64:
+        state.note("double_module", node, name=thing.kind)
     for module in family(thing):
         module.double_line = line if dtype == ops.FLOAT64 else 0
 
 
 def call_own_method(state: State, thing: Thing, name: str, args: list[object], options: dict[str, object], node: ast.AST) -> object:
     """A method that every module has; `NotImplemented` for others."""
-    line = getattr(node, "lineno", 0)
     if name in ("cuda", "cpu", "to", "double", "float", "half", "to_empty"):
         if name in ("cuda", "cpu"):
             move(thing, name)
         elif name in ("double", "float", "half"):
-            cast(thing, ops._DTYPES[name], line)
+            cast(state, thing, ops._DTYPES[name], node)
         for value in [*args, *(options[k] for k in ("device", "dtype") if k in options)] if name == "to" else []:
             dtype = ops.dtype_of(value)
             if dtype is not None:
-                cast(thing, dtype, line)
+                cast(state, thing, dtype, node)
             elif isinstance(value, Tensor):
                 move(thing, value.device)
             elif not (isinstance(value, Const) and isinstance(value.value, bool)):
@@ -177,9 +179,9 @@ def _result(
     if kind in CELLS:
         own = found[0]
         other = tensors(*args[1:2])
-        origin = state.note("cell", node, own, other[0] if other else None, name=kind)
-        state_tags = own.tags if other else result.tags
-        clean = replace(result, origin=origin, tags=state_tags)
+        behind = other[0] if other else Tensor(tags=tags(*args[1:2]))
+        origin = state.note("cell", node, own, behind, name=kind)
+        clean = replace(result, origin=origin, tags=own.tags)
         return Box("tuple", [clean, clean]) if kind == "LSTMCell" else clean
     if kind == "Linear" and result.tags:
         state.note("product", node, found[0], name="linear")
@@ -197,7 +199,8 @@ def _recurrent(state: State, thing: Thing, kind: str, args: list[object], found:
     first = thing.options.get("batch_first")
     dimension = 1 if isinstance(first, Const) and first.value is True else 0
     given = tensors(*args[1:2])
-    return state.note("recurrent", node, found[0], given[0] if given else None, name=kind, number=int(dimension in found[0].ones))
+    behind = given[0] if given else Tensor(tags=tags(*args[1:2]))
+    return state.note("recurrent", node, found[0], behind, name=kind, number=int(dimension in found[0].ones))
 
 
 def parameter(state: State, args: list[object]) -> Tensor:

@@ -40,9 +40,12 @@ class State:
         self.rare = 0
         self.forward_depth = 0
         self.pending = False
+        self.known = True
         self.work = 0
         self.epochs = 0
+        self.steps = 0
         self.double = 0
+        self.doubles: set[tuple[int, int]] = set()
         self.default_device: str | None = None
         self.left = max(BUDGET * statements, LEAST_BUDGET)
         self._symbols = 0
@@ -83,7 +86,7 @@ class State:
         events.append(
             Event(
                 kind, getattr(node, "lineno", 0), getattr(node, "col_offset", 0) + 1, tuple(self.loops), self.forward_depth > 0,
-                self.rare > 0, self.grad, tuple(self.calls), value, other, name, number, position,
+                self.rare > 0, self.grad, tuple(self.calls), value, other, name, number, position, self.known,
             )
         )  # fmt: skip
         return position
@@ -111,12 +114,12 @@ class State:
         """A backward pass or an optimizer's step: the innermost loop is one of training steps."""
         self.facts.used |= ids
         self.facts.trains = True
-        loops = [loop for loop in self.loops if not loop.samples] or self.loops
-        if loops:
-            loops[-1].steps = True
-            for loop in loops[:-1]:
+        self.steps += 1
+        if self.loops:
+            self.loops[-1].steps = True
+            for loop in self.loops[:-1]:
                 loop.holds_steps = True
-            self.epochs += loops[0].holds_steps
+            self.epochs += self.loops[0].holds_steps
 
     def escaped(self, *values: object) -> None:
         """A value went where the reading cannot follow: it may end in a backward pass."""
@@ -142,9 +145,9 @@ class State:
             self.grad = before
 
     @contextmanager
-    def looping(self, node: ast.AST, samples: bool = False) -> Iterator[Loop]:
+    def looping(self, node: ast.AST) -> Iterator[Loop]:
         """Reads the body of a loop."""
-        loop = Loop(node, getattr(node, "lineno", 0), self.symbol(), samples=samples)
+        loop = Loop(node, getattr(node, "lineno", 0), self.symbol())
         self.loops.append(loop)
         try:
             yield loop

@@ -121,32 +121,34 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
         double_line=doubles[0].double_line if doubles and name not in TRUTH else 0,
         born=getattr(node, "lineno", 0),
         varies=any(t.varies for t in found),
+        gradient=any(t.gradient for t in found),
         mask=name in TRUTH or (name in ("invert", "and", "or", "xor") and base.mask),
     )
     if doubles and device != "cpu" and state.loops:
-        note_double(state, node, result)
+        for tensor in doubles:
+            note_double(state, node, tensor)
     if result.tags and (name in ACTIVATIONS or name in PRODUCTS):
-        note_recurrence(state, name, node, found, result)
+        result = note_recurrence(state, name, node, found, result)
     if name in HEAVY and device != "cpu" and not result.numpy:
         state.launched()
     return result
 
 
-def note_recurrence(state: State, name: str, node: ast.AST, found: list[Tensor], result: Tensor) -> None:
+def note_recurrence(state: State, name: str, node: ast.AST, found: list[Tensor], result: Tensor) -> Tensor:
     """An activation or a product inside a loop that may be one over time."""
     kind = "activation" if name in ACTIVATIONS else "product"
     source = next((t for t in found if t.tags), result)
-    state.note(kind, node, source, name=name.rstrip("_"))
+    whole = source if source.tags == result.tags else replace(source, tags=result.tags, origin=0)
+    event = state.note(kind, node, whole, name=name.rstrip("_"))
+    return replace(result, origin=event) if kind == "activation" else result
 
 
 def note_double(state: State, node: ast.AST, value: Tensor) -> None:
     """Arithmetic in float64, once for each place where the type came from and each loop."""
-    for event in reversed(state.facts.events[-40:]):
-        if event.kind == "double" and event.value is not None and event.value.double_line == value.double_line:
-            if event.loops == tuple(state.loops):
-                return
-            break
-    state.note("double", node, value)
+    key = (value.double_line, id(state.loops[-1]))
+    if key not in state.doubles:
+        state.doubles.add(key)
+        state.note("double", node, value)
 
 
 def check_devices(state: State, name: str, node: ast.AST, found: Sequence[Tensor]) -> None:

@@ -72,6 +72,7 @@ class Tensor(Value, frozen=True):
     moved: int = 0  # line of the copy to the device that it came from, in the same loop
     parameter: bool = False
     mask: bool = False  # of truth values
+    gradient: bool = False  # taken from a parameter's `.grad`
     origin: int = 0  # record of the call that gave it, as it is; below zero: the tag of a name that carried it
 
 
@@ -83,6 +84,8 @@ class Clock(Value, frozen=True):
     work: int = 0
     pending: bool = False
     loops: int = 0
+    steps: int = 0
+    epochs: int = 0
 
 
 class Duration(Value, frozen=True):

@@ -32,6 +32,7 @@ def read_file(tree: ast.Module, statements: int, names_device: bool) -> Facts:
     walker = Walker(statements)
     walker.facts.device = names_device
     walker.block(tree.body)
+    walker.known = False
     walker.uncalled()
     return walker.facts
 
@@ -237,8 +238,8 @@ class Walker(Expressions):
             return
         value = self.binary(node.op, before, added, node)
         if isinstance(before, Tensor) and before.parameter and isinstance(value, Tensor):
-            if self.loops:
-                self.note("cleared" if isinstance(added, Const | Number) else "updated", node, before, name="in place")
+            if self.loops and any(t.gradient for t in tensors(added)):
+                self.note("updated", node, before, name="in place")
             value = before
         elif isinstance(value, Tensor) and tensors(added) and value.ids and self._outlives(node.target, before):
             event = self.note("kept", node, value, name="sum")
