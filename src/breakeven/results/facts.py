@@ -1,0 +1,162 @@
+"""What a recording noticed beside the operations: facts about the script, each with the line where it was seen.
+
+They are the plain records that `capture` hands to `diagnose`, which may not import it. A fact is an observation and no
+judgement: a rule decides whether it costs anything. What was not looked for is an empty tuple or None, never a zero.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from breakeven.timeline.opstream import Site
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The script asked whether there is a GPU.
+
+    Attributes:
+        site: the line that asked; None: not known.
+        truth: what the machine's own answer is, without the virtual GPU.
+    """
+
+    site: Site | None
+    truth: bool
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A tensor on the host met one on the GPU, which raises on CUDA.
+
+    Attributes:
+        site: the line of the user's file.
+        operation: the operation that would have raised, such as `aten::addmm`.
+        message: the error's text as CUDA would give it.
+    """
+
+    site: Site | None
+    operation: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ClockSpan:
+    """Two readings of a clock with device work between them: the user timed something by hand.
+
+    Attributes:
+        opened: line of the first reading; None: not known.
+        closed: line of the second reading; None: not known.
+        operations: operations issued to the device between them.
+        after_wait: operations issued to the device after the last point at which the host waited for the device, before
+            the clock was read again (0: it was read right after a wait; equal to `operations`: nothing waited).
+        steps: whole steps between them; None: not known.
+        first_work: the span holds the first device work of the whole run, and so the device's set-up.
+    """
+
+    opened: Site | None
+    closed: Site | None
+    operations: int
+    after_wait: int
+    steps: float | None = None
+    first_work: bool = False
+
+
+@dataclass(frozen=True)
+class Loader:
+    """A data loader that the steps take their batches from.
+
+    Attributes:
+        site: the line of the user's loop over it, else of its making.
+        workers: worker processes (0: in the training process itself).
+        in_memory: the data set holds its tensors in memory (a `TensorDataset` or the like); None: not known.
+        by_row: it fetches sample by sample and collates, as against whole batches by index; None: not known.
+        batch: samples per batch; None: not known.
+        pinned: it hands over pinned memory.
+    """
+
+    site: Site | None
+    workers: int
+    in_memory: bool | None = None
+    by_row: bool | None = None
+    batch: int | None = None
+    pinned: bool = False
+
+
+@dataclass(frozen=True)
+class Padding:
+    """Elements of a batch of sequences that are padding, summed over the recorded steps.
+
+    Attributes:
+        site: the line at which it was seen (the look-up of an embedding with `padding_idx`, a pack, a pad).
+        total: elements (time steps of all samples) in the padded tensor.
+        real: those of them that are no padding.
+        timesteps: length that the batch is padded to (of the largest such batch).
+        longest: longest real length in a batch, on average over batches; None: not known.
+        packed: the padding is packed away before the recurrent layers (`pack_padded_sequence`), so they do not compute it.
+    """
+
+    site: Site | None
+    total: int
+    real: int
+    timesteps: int
+    longest: float | None = None
+    packed: bool = False
+
+
+@dataclass(frozen=True)
+class Denormals:
+    """Numbers too small for normal floating point, in an operand of a product on the CPU.
+
+    Attributes:
+        site: the line that computes with it.
+        what: name of the parameter, or the operation.
+        share: part of its elements, 0 to 1.
+    """
+
+    site: Site | None
+    what: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Threads:
+    """CPU threads of the training process as its steps ran.
+
+    Attributes:
+        used: threads that PyTorch was set to use.
+        cores: processor cores that the process may run on.
+        site: the line that set the number (or the affinity), where the script did.
+    """
+
+    used: int
+    cores: int
+    site: Site | None = None
+
+
+@dataclass(frozen=True)
+class Debugging:
+    """A debugging aid was on during the steps.
+
+    Attributes:
+        site: the line that switched it on; None: not known.
+        what: `anomaly` (autograd's anomaly detection), `profiler`, `gradcheck`, `deterministic`.
+    """
+
+    site: Site | None
+    what: str
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that one recording noticed."""
+
+    asked: tuple[Asked, ...] = ()
+    mismatches: tuple[Mismatch, ...] = ()
+    clocks: tuple[ClockSpan, ...] = ()
+    loaders: tuple[Loader, ...] = ()
+    padding: tuple[Padding, ...] = ()
+    denormals: tuple[Denormals, ...] = ()
+    debugging: tuple[Debugging, ...] = ()
+    threads: Threads | None = None
+    lifted: bool = False  # the script never named cuda: its modules and batches were taken to the GPU for it
+    peak_device_bytes: int | None = None  # largest sum of live device tensors that was seen
