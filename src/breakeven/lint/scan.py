@@ -68,7 +68,9 @@ def scan_text(source: sources.Source) -> list[LintFinding]:
             key = (line, check.code)
             if key not in found and not excused(lines, line, check.code):
                 text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-                found[key] = LintFinding(check.code, check.id, source.path, line, column, text, _placed(source, line, message), check.remedies)
+                found[key] = LintFinding(
+                    check.code, check.id, source.path, line, column, text, _placed(source, line, message), check.remedies
+                )
     return [found[key] for key in sorted(found)]
 
 

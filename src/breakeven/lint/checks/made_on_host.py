@@ -1,7 +1,7 @@
 """A tensor is made on the host in each step and then copied to the device.
 
-**What it sees.** `torch.zeros`, `randn`, `arange`, NumPy's random draws and their like without `device=`, followed by `.to(device)`
-or `.cuda()`, in a training step or in a module's `forward`.
+**What it sees.** `torch.zeros`, `randn`, `arange`, NumPy's random draws and their like without `device=`, followed by
+`.to(device)` or `.cuda()`, in a training step or in a module's `forward`.
 
 **Why it costs.** The host fills the memory, and a copy from pageable memory makes it wait; the device could fill it by itself.
 

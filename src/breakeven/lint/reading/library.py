@@ -11,21 +11,81 @@ from breakeven.lint.reading import modules
 from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import (
-    NOTHING, UNKNOWN, Box, Clock, Const, Device, Number, Ref, Tensor, Thing, Value, graph,
-)  # fmt: skip
+    NOTHING,
+    UNKNOWN,
+    Box,
+    Clock,
+    Const,
+    Device,
+    Number,
+    Reading,
+    Ref,
+    Tensor,
+    Thing,
+    Value,
+    graph,
+)
 
 Handler = Callable[[State, str, "list[object]", "dict[str, object]", ast.expr], object]
 
-_FACTORIES = {"zeros", "ones", "randn", "rand", "empty", "full", "randint", "arange", "linspace", "logspace", "eye", "normal", "range"}
+_FACTORIES = {
+    "zeros",
+    "ones",
+    "randn",
+    "rand",
+    "empty",
+    "full",
+    "randint",
+    "arange",
+    "linspace",
+    "logspace",
+    "eye",
+    "normal",
+    "range",
+}
 _LIKE = {"zeros_like", "ones_like", "randn_like", "rand_like", "empty_like", "full_like", "randint_like"}
 _FROM_DATA = {"tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "LongTensor", "Tensor", "DoubleTensor", "frombuffer"}
 _JOINS = {"stack", "cat", "concat", "concatenate", "hstack", "vstack"}
-_CLOCKS = {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.time_ns", "time.perf_counter_ns",
-           "timeit.default_timer", "time.monotonic_ns"}  # fmt: skip
-_NUMPY_FLOATS = {"rand", "randn", "random", "standard_normal", "normal", "uniform", "zeros", "ones", "linspace", "exponential", "empty",
-                 "random_sample", "gamma", "beta", "full"}  # fmt: skip
-_DRAWS = {"random.randint", "random.randrange", "random.choice", "random.uniform", "random.random", "random.choices", "random.sample",
-          "random.expovariate", "random.gauss", "numpy.random.randint", "numpy.random.choice"}  # fmt: skip
+_CLOCKS = {
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "time.time_ns",
+    "time.perf_counter_ns",
+    "timeit.default_timer",
+    "time.monotonic_ns",
+}
+_NUMPY_FLOATS = {
+    "rand",
+    "randn",
+    "random",
+    "standard_normal",
+    "normal",
+    "uniform",
+    "zeros",
+    "ones",
+    "linspace",
+    "exponential",
+    "empty",
+    "random_sample",
+    "gamma",
+    "beta",
+    "full",
+}
+_DRAWS = {
+    "random.randint",
+    "random.randrange",
+    "random.choice",
+    "random.uniform",
+    "random.random",
+    "random.choices",
+    "random.sample",
+    "random.expovariate",
+    "random.gauss",
+    "numpy.random.randint",
+    "numpy.random.choice",
+}
 _SAVES = {"torch.save", "pickle.dump", "joblib.dump", "numpy.save", "numpy.savez", "safetensors.torch.save_file"}
 
 
@@ -41,7 +101,15 @@ def call(state: State, path: str, args: list[object], options: dict[str, object]
     if path.startswith("torch."):
         return _torch(state, root, name, args, options, node)
     if path in _CLOCKS:
-        return Clock(line=node.lineno, node=id(node), work=state.work, pending=state.pending, loops=len(state.loops), steps=state.steps, epochs=state.epochs)
+        return Clock(
+            line=node.lineno,
+            node=id(node),
+            work=state.work,
+            pending=state.pending,
+            loops=len(state.loops),
+            steps=state.steps,
+            epochs=state.epochs,
+        )
     if path in _DRAWS:
         return Number(terms=((state.symbol(), 1),)) if name in ("randint", "randrange", "choice") else _varying(state)
     if root.startswith("numpy"):
@@ -62,7 +130,9 @@ def _torch(state: State, root: str, name: str, args: list[object], options: dict
         return _function(state, name, args, options, node)
     if root == "torch.nn.utils.rnn":
         return _packing(state, name, args, options, node)
-    if root.startswith(("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")):
+    if root.startswith(
+        ("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")
+    ):
         return Thing(f"{root}.{name}", None, {}, args, options, line=node.lineno)
     if root.startswith("torch.nn.utils"):
         return ops.unknown()
@@ -128,14 +198,24 @@ def _from_data(state: State, name: str, args: list[object], options: dict[str, o
         double = node.lineno if value.numpy and value.double_line else value.double_line
         return replace(value, device=device, numpy=False, double_line=double, ids=NOTHING if name != "as_tensor" else value.ids)
     tensor = ops.made(state, node, options, [], random=False)
-    literal = isinstance(value, Box) and value.items is not None and all(isinstance(i, Const | Number) and not ops.varies(i) for i in value.items)
-    scalar = isinstance(value, Const | Number | ops.Reading)
+    literal = (
+        isinstance(value, Box)
+        and value.items is not None
+        and all(isinstance(i, Const | Number) and not ops.varies(i) for i in value.items)
+    )
+    scalar = isinstance(value, Const | Number | Reading)
     dtype = {"LongTensor": "int64", "DoubleTensor": ops.FLOAT64}.get(name, tensor.dtype)
     for inner in tensors(value):
         if inner.device != "cpu" and not inner.numpy:
             ops.read(state, "item", node, inner, name)
-    return replace(tensor, scalar=scalar, dtype=dtype, factory=node.lineno if literal and tensor.device == "cpu" else 0,
-                   double_line=node.lineno if dtype == ops.FLOAT64 else 0, tags=value.tags if isinstance(value, Value) else NOTHING)  # fmt: skip
+    return replace(
+        tensor,
+        scalar=scalar,
+        dtype=dtype,
+        factory=node.lineno if literal and tensor.device == "cpu" else 0,
+        double_line=node.lineno if dtype == ops.FLOAT64 else 0,
+        tags=value.tags if isinstance(value, Value) else NOTHING,
+    )
 
 
 def _joined(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
@@ -166,12 +246,16 @@ def _numpy(state: State, root: str, name: str, args: list[object], options: dict
         return numpy_floats(name, options, node)
     if name in ("array", "asarray", "asanyarray", "float32", "float64"):
         inner = tensors(*args[:1])
-        dtype = ops.dtype_of(options.get("dtype")) or (ops.FLOAT64 if name == "float64" else "float32" if name == "float32" else None)
+        dtype = ops.dtype_of(options.get("dtype")) or (
+            ops.FLOAT64 if name == "float64" else "float32" if name == "float32" else None
+        )
         base = inner[0] if inner else Tensor(device="cpu", numpy=True)
         if inner and not base.numpy and base.device != "cpu":
             ops.read(state, "item", node, base, name)
         dtype = dtype or base.dtype
-        return replace(base, numpy=True, device="cpu", dtype=dtype, double_line=node.lineno if dtype == ops.FLOAT64 else 0, ids=NOTHING)
+        return replace(
+            base, numpy=True, device="cpu", dtype=dtype, double_line=node.lineno if dtype == ops.FLOAT64 else 0, ids=NOTHING
+        )
     if tensors(*args, *options.values()):
         return replace(ops.combine(state, name, node, [*args, *options.values()]), numpy=True, ids=NOTHING)
     return UNKNOWN
@@ -182,7 +266,14 @@ def numpy_floats(name: str, options: dict[str, object], node: ast.AST) -> Tensor
     dtype = ops.dtype_of(options.get("dtype")) or ops.FLOAT64
     line = getattr(node, "lineno", 0)
     drawn = name not in ("zeros", "ones", "empty", "full", "linspace")
-    return Tensor(device="cpu", dtype=dtype, numpy=True, double_line=line if dtype == ops.FLOAT64 else 0, born=line, factory=line if drawn else 0)
+    return Tensor(
+        device="cpu",
+        dtype=dtype,
+        numpy=True,
+        double_line=line if dtype == ops.FLOAT64 else 0,
+        born=line,
+        factory=line if drawn else 0,
+    )
 
 
 def _varying(state: State) -> Value:

@@ -11,13 +11,48 @@ from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, Method, Number, Ref, Tensor, Value, graph
 
-_SAME = {"contiguous", "requires_grad_", "clone", "pin_memory", "share_memory_", "retain_grad", "copy", "view_as", "expand_as", "values"}
+_SAME = {
+    "contiguous",
+    "requires_grad_",
+    "clone",
+    "pin_memory",
+    "share_memory_",
+    "retain_grad",
+    "copy",
+    "view_as",
+    "expand_as",
+    "values",
+}
 _CASTS = {"double", "float", "half", "long", "int", "bool", "bfloat16", "short", "byte"}
 _SPLITS = {"split", "chunk", "unbind", "tensor_split"}
-_SHAPES = {"view", "reshape", "flatten", "permute", "transpose", "swapaxes", "t", "expand", "repeat", "movedim", "squeeze", "ravel"}
+_SHAPES = {
+    "view",
+    "reshape",
+    "flatten",
+    "permute",
+    "transpose",
+    "swapaxes",
+    "t",
+    "expand",
+    "repeat",
+    "movedim",
+    "squeeze",
+    "ravel",
+}
 _READS = {"item": "item", "tolist": "item", "__float__": "item", "__bool__": "truth"}
 _NEW = {"new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"}
-_SIZES = {"size", "dim", "ndimension", "numel", "nelement", "stride", "element_size", "get_device", "is_floating_point", "is_contiguous"}
+_SIZES = {
+    "size",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "stride",
+    "element_size",
+    "get_device",
+    "is_floating_point",
+    "is_contiguous",
+}
 
 
 def attribute(state: State, tensor: Tensor, name: str) -> object:
@@ -37,7 +72,9 @@ def attribute(state: State, tensor: Tensor, name: str) -> object:
     return Method(name, tensor)
 
 
-def call_method(state: State, tensor: Tensor, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
+def call_method(
+    state: State, tensor: Tensor, name: str, args: list[object], options: dict[str, object], node: ast.expr
+) -> object:
     """What a method of a tensor gives."""
     if name in ("to", "cuda", "cpu", "type", "to_device"):
         return _to(state, tensor, name, args, options, node)
@@ -87,7 +124,12 @@ def _operation(state: State, tensor: Tensor, name: str, args: list[object], opti
     if name.endswith("_") and not name.startswith("_"):
         if tensor.parameter and state.loops and any(t.gradient for t in tensors(*args)):
             state.note("updated", node, tensor, name=name)
-        return replace(ops.combine(state, name, node, [tensor, *args]), device=tensor.device, parameter=tensor.parameter, factory=tensor.factory)
+        return replace(
+            ops.combine(state, name, node, [tensor, *args]),
+            device=tensor.device,
+            parameter=tensor.parameter,
+            factory=tensor.factory,
+        )
     if name in ("register_hook", "is_set_to", "data_ptr", "dtype"):
         return UNKNOWN
     return ops.combine(state, name, node, [tensor, *args])

@@ -41,7 +41,7 @@ def is_module(cls: Class) -> bool:
 
 
 def children(thing: Thing) -> Iterator[Thing]:
-    """The modules directly within one: attributes, and what `ModuleList` and `Sequential` hold. A plain list is not looked into."""
+    """The modules directly within one: attributes, and what `ModuleList` and `Sequential` hold, but nothing in plain lists."""
     for value in thing.attrs.values():
         if isinstance(value, Thing) and value.module:
             yield value
@@ -91,7 +91,9 @@ def cast(state: State, thing: Thing, dtype: str | None, node: ast.AST) -> None:
         module.double_line = line if dtype == ops.FLOAT64 else 0
 
 
-def call_own_method(state: State, thing: Thing, name: str, args: list[object], options: dict[str, object], node: ast.AST) -> object:
+def call_own_method(
+    state: State, thing: Thing, name: str, args: list[object], options: dict[str, object], node: ast.AST
+) -> object:
     """A method that every module has; `NotImplemented` for others."""
     if name in ("cuda", "cpu", "to", "double", "float", "half", "to_empty"):
         if name in ("cuda", "cpu"):

@@ -69,6 +69,10 @@ class State:
         """What iterating over a value gives each time."""
         raise NotImplementedError
 
+    def attribute(self, owner: object, name: str) -> object:
+        """An attribute of something."""
+        raise NotImplementedError
+
     # What happens.
 
     def note(

@@ -12,18 +12,80 @@ from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, 
 
 FLOAT64 = "float64"
 _DTYPES = {
-    "double": FLOAT64, "float64": FLOAT64, "float": "float32", "float32": "float32", "half": "float16", "float16": "float16",
-    "bfloat16": "bfloat16", "long": "int64", "int64": "int64", "int": "int32", "int32": "int32", "bool": "bool", "uint8": "uint8",
-    "int8": "int8", "short": "int16", "int16": "int16", "byte": "uint8", "float_": FLOAT64,
-}  # fmt: skip
+    "double": FLOAT64,
+    "float64": FLOAT64,
+    "float": "float32",
+    "float32": "float32",
+    "half": "float16",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int64": "int64",
+    "int": "int32",
+    "int32": "int32",
+    "bool": "bool",
+    "uint8": "uint8",
+    "int8": "int8",
+    "short": "int16",
+    "int16": "int16",
+    "byte": "uint8",
+    "float_": FLOAT64,
+}
 _WHOLE = {"int64", "int32", "int16", "int8", "uint8", "bool"}
 #: Operations without a gradient: what they give has no graph.
 FLAT = {
-    "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "sign", "any", "all", "detach",
-    "detach_", "logical_and", "logical_or", "logical_not", "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like",
-    "full_like", "randint_like", "bincount", "searchsorted", "bucketize", "one_hot", "multinomial", "bernoulli", "round", "floor",
-}  # fmt: skip
-TRUTH = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "any", "all"}
+    "argmax",
+    "argmin",
+    "argsort",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "sign",
+    "any",
+    "all",
+    "detach",
+    "detach_",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "zeros_like",
+    "ones_like",
+    "rand_like",
+    "randn_like",
+    "empty_like",
+    "full_like",
+    "randint_like",
+    "bincount",
+    "searchsorted",
+    "bucketize",
+    "one_hot",
+    "multinomial",
+    "bernoulli",
+    "round",
+    "floor",
+}
+TRUTH = {
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "any",
+    "all",
+}
 #: Operations that hold the host up until the device has counted.
 COUNTING = {"nonzero", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "argwhere"}
 REDUCTIONS = {"sum", "mean", "std", "var", "norm", "max", "min", "prod", "median", "any", "all", "logsumexp", "amax", "amin"}
@@ -59,7 +121,13 @@ def dtype_of(value: object) -> str | None:
 
 
 def made(
-    state: State, node: ast.AST, options: dict[str, object], args: Sequence[object], *, like: Tensor | None = None, random: bool = True
+    state: State,
+    node: ast.AST,
+    options: dict[str, object],
+    args: Sequence[object],
+    *,
+    like: Tensor | None = None,
+    random: bool = True,
 ) -> Tensor:
     """A new tensor of a factory such as `torch.zeros`."""
     line = getattr(node, "lineno", 0)
