@@ -131,8 +131,9 @@ def _rate(
 ) -> tuple[float, float]:
     """This host's framework rate for this script, and the log error of a GPU step's issuing time by it.
 
-    The probe knows the host and not the script, so it weighs by how scripts' Python differs (`gap_log_sd`). The residual knows the
-    script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd` already: it is not added again.
+    The probe knows the host and not the script, so it weighs by how scripts' Python differs (`gap_log_sd`). The residual knows
+    the script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd` already: it is not added
+    again.
     """
     probe_sd = _PROBE_ERROR if cpu.dispatch_us is not None else _UNKNOWN_HOST
     prior_sd = math.hypot(model.gap_log_sd, probe_sd)

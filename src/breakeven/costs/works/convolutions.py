@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from breakeven.costs.works.records import Operation, Shape, Work, Works, item_size, numel, stream, work
 
 #: Launches of one cuDNN convolution: the product, and changes of layout before and behind it. Means of 1,089 forward calls (2.9)
-#: and 1,077 backward ones of two directions (3.1 each) in the traces rtx2080ti_resnet_30iter, a100_ddp_3steps and resnet50_workers4.
+#: and 1,077 backward ones of two directions (3.1 each) in the traces rtx2080ti_resnet_30iter, a100_ddp_3steps and
+#: resnet50_workers4.
 _CUDNN_KERNELS = 3
 
 

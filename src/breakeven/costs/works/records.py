@@ -20,10 +20,11 @@ PRICED_DTYPES = frozenset({"float64", "float32", "tf32", "float16", "bfloat16"})
 
 #: Operations whose result is one byte an element.
 _BOOLEAN = frozenset(
-    ("eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isin", "any", "all")
-)
-    ["eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isfinite", "isin", "any", "all"]
-)
+    {
+        "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isin",
+        "any", "all",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
