@@ -55,16 +55,30 @@ def find_host(name: str, cpu: Cpu, reference_dispatch_us: float) -> Host:
     Raises:
         InputError: no such host; the message lists them.
     """
-    wanted = " ".join(name.lower().replace("-", " ").replace("_", " ").split())
-    if wanted in (THIS_MACHINE, "here", "local"):
+    wanted = host_name(name)
+    if wanted == THIS_MACHINE:
         return this_machine(cpu, reference_dispatch_us)
-    for host in _PRESETS:
-        if host.name == wanted:
-            return host
+    return next(host for host in _PRESETS if host.name == wanted)
+
+
+def host_name(text: str) -> str:
+    """The name of a host, loosely written.
+
+    Raises:
+        InputError: no such host; the message lists them.
+
+    >>> host_name("Colab"), host_name("A100_server"), host_name("here")
+    ('colab', 'a100 server', 'this machine')
+    """
+    wanted = " ".join(text.lower().replace("-", " ").replace("_", " ").split())
     names = [THIS_MACHINE, *(host.name for host in _PRESETS)]
+    if wanted in ("here", "local"):
+        return THIS_MACHINE
+    if wanted in names:
+        return wanted
     nearest = get_close_matches(wanted, names, n=1)
     hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
-    raise InputError(f"no host is called {name!r}{hint}: one of {', '.join(names)}")
+    raise InputError(f"no host is called {text!r}{hint}: one of {', '.join(names)}")
 
 
 def this_machine(cpu: Cpu, reference_dispatch_us: float) -> Host:

@@ -6,7 +6,7 @@ time steps stays small and a price is worked out once per distinct call.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -53,6 +53,15 @@ class OpStream:
         calls = self.calls.with_row_index(schema.ROW_CALL.name).with_columns(pl.col(schema.ROW_CALL.name).cast(pl.Int32))
         return self.rows.join(calls, on=schema.ROW_CALL.name, how="left", maintain_order="left")
 
+    @classmethod
+    def from_columns(
+        cls, calls: Sequence[Call], rows: Mapping[schema.Column, pl.Series], *, sites: Sequence[Site] = (), steps: int = 1,
+        unit: str = "step", batch: int | None = None, warnings: Sequence[str] = (),
+    ) -> OpStream:  # fmt: skip
+        """A stream from whole columns, for recordings of millions of rows; `rows` has every column of `schema.ROWS`."""
+        table = pl.DataFrame([rows[column].cast(column.dtype).alias(column.name) for column in schema.ROWS])
+        return cls(call_table(calls), table, tuple(sites), steps, unit, batch, tuple(warnings))
+
     def __len__(self) -> int:
         return self.rows.height
 
@@ -70,6 +79,12 @@ class Call:
     outputs: tuple[tuple[int, ...], ...] = ()
     dtype: str = ""
     attributes: str = "{}"
+
+
+def call_table(calls: Sequence[Call]) -> pl.DataFrame:
+    """Distinct calls as the table `schema.CALLS`, in their order."""
+    columns = {column.name: [getattr(call, column.name) for call in calls] for column in schema.CALLS}
+    return pl.DataFrame(columns, schema={c.name: c.dtype for c in schema.CALLS})
 
 
 def attributes(**values: Any) -> str:  # any JSON value
@@ -103,9 +118,8 @@ class OpStreamBuilder:
 
     def build(self, *, steps: int = 1, unit: str = "step", batch: int | None = None, warnings: Sequence[str] = ()) -> OpStream:
         """The frozen stream of everything added so far."""
-        calls = {column.name: [getattr(call, column.name) for call in self._calls] for column in schema.CALLS}
         return OpStream(
-            calls=pl.DataFrame(calls, schema={c.name: c.dtype for c in schema.CALLS}),
+            calls=call_table(tuple(self._calls)),
             rows=pl.DataFrame(self._rows, schema={c.name: c.dtype for c in schema.ROWS}),
             sites=tuple(self._sites), steps=steps, unit=unit, batch=batch, warnings=tuple(warnings),
         )  # fmt: skip

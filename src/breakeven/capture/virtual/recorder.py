@@ -1,0 +1,357 @@
+"""The dispatch mode: sees every ATen operation, tells on which logical device it runs, marks its result, and leaves a row.
+
+Written for speed: a script may run millions of operations between two steps. While nothing is recorded it only passes marks on.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable
+from threading import get_ident
+from time import perf_counter_ns
+from typing import Any, Final
+
+import torch
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from breakeven.capture.virtual import autograd_node, marks
+from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call
+from breakeven.capture.virtual.lowered import Lowerings
+from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
+from breakeven.capture.virtual.notes import Notes
+from breakeven.capture.virtual.plans import Plan, frozen
+from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER, Rows
+from breakeven.capture.virtual.sites import NOWHERE, Sites
+from breakeven.timeline.opstream import Call
+
+_TENSOR: Final = 1
+_LIST: Final = 2
+_OTHER: Final = 3
+
+_key = torch._C.TensorBase.untyped_storage
+
+
+class Recorder(TorchDispatchMode):
+    """The state of a recording and the way through it. One per session."""
+
+    def __init__(self, table: Marks, sites: Sites, notes: Notes) -> None:
+        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+        self.marks = table
+        self.sites = sites
+        self.notes = notes
+        self.rows: Rows | None = None
+        self.phase = FORWARD
+        self.request: int | None = None  # device of what is being made: CUDA, or 0 for the host
+        self.hush = 0  # > 0: operations inside leave no row (a fused call, a data loader)
+        self.folding = 0  # > 0: host operations inside leave no row, they are part of one that follows
+        self.hushed_ns = 0  # their time
+        self.hushed_ops = 0
+        self.tag: str | None = None  # how the user asked for the value that is being read: bool, print, tolist …
+        self.off = False  # in a forked worker: nothing is recorded
+        self.device_ops = 0  # operations on the device so far
+        self.pending = 0  # of these, issued since the host last waited
+        self.novel = 0  # first executions of an operation on the device
+        self.last_row = -1  # last row that ran on the device
+        self.lowerings = Lowerings()
+        self.engine_run = 0  # how often the autograd engine has been started
+        self.cast: Callable[[Plan, list[Any], int, Any], int] | None = None  # autocast: logical dtype of a result (Any: any op)
+        self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
+        self.repair = True
+        self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
+        self.specials: dict[str, Callable[..., Any]] = {}  # Any: any operation
+        self._spot = (0, 0)
+        self._thread = get_ident()
+        self.last = 0  # clock at the end of the last operation
+        self.next_number = autograd_node.next_number()
+        self.running_number = autograd_node.running_number()
+        self._plans: dict[Any, Plan] = {}  # Any: OpOverload is not hashable by its annotations
+        self._kinds: dict[type, int] = {torch.Tensor: _TENSOR, torch.nn.Parameter: _TENSOR, list: _LIST, tuple: _LIST}
+        self._numbers: dict[tuple[Any, ...], int] = {}  # Any: shapes, dtypes, marks and arguments
+        self._origin_numbers = array("q")
+        self._origin_sites = array("i")
+
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # else every operation pays for a wrapper that keeps the compiler out, and nothing compiles here
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # Any: torch's protocol
+        """One ATen operation, below autograd."""
+        began = perf_counter_ns()
+        plan = self._plans.get(func)
+        if plan is None:
+            plan = self._plans[func] = self._plan(func)
+        if plan.composite:
+            with self:
+                return func.decompose(*args, **(kwargs or {}))
+        if plan.special is not None:
+            out = plan.special(plan, args, kwargs or {}, began)
+        else:
+            out = self.common(plan, args, kwargs, began)
+        if self.tape is not None:
+            self.tape.append((func, args, kwargs, out))
+        return out
+
+    def common(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
+        """Run an operation, pass marks on to its result, and leave a row."""
+        flags = self.marks.flags
+        kinds = self._kinds
+        signature: list[Any] = [plan]
+        push = signature.append
+        union, on_host = 0, False
+        for arg in args:
+            kind = kinds.get(type(arg)) or self._kind(type(arg))
+            if kind == _TENSOR:
+                mark = flags.get(_key(arg)._cdata, 0) if type(arg) is torch.Tensor else self._mark(arg)
+                shape = arg.shape
+                union |= mark
+                if not mark & 1 and (shape or plan.strict):
+                    on_host = True
+                push(shape)
+                push(arg.dtype)
+                push(mark)
+            elif kind == _LIST:
+                for each in arg:
+                    if isinstance(each, torch.Tensor):
+                        mark = self._mark(each)
+                        union |= mark
+                        if not mark & 1 and (each.dim() or plan.strict):
+                            on_host = True
+                        push(each.shape)
+                        push(each.dtype)
+                        push(mark)
+        if kwargs:
+            for each in kwargs.values():
+                if isinstance(each, torch.Tensor):
+                    mark = self._mark(each)
+                    union |= mark
+                    on_host = on_host or (not mark & 1 and bool(each.dim()))
+                    signature += (each.shape, each.dtype, mark)
+        device = union & 1
+        if device and on_host and not plan.mixes:
+            self.meet(plan, args, kwargs)
+        if self.request is not None and plan.fresh:
+            device = self.request
+        start = perf_counter_ns()
+        out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        spent = perf_counter_ns() - start
+        logical = 0
+        if device:
+            self.device_ops += 1
+            self.pending += 1
+            if not plan.seen:
+                plan.seen = True
+                self.novel += 1
+            if self.cast is not None:
+                logical = self.cast(plan, signature, union, out)
+        if plan.fresh and (device or self.request is not None):
+            self.mark_result(out, device | logical | (PARAMETER if self.phase == OPTIMIZER else 0))
+        if self.hush:
+            self.hushed_ns += spent
+            self.hushed_ops += 1
+        elif self.rows is not None and not plan.silent and (device or not self.folding):
+            self._leave_row(plan, signature, args, kwargs, out, device, 0 if self.folding else began - self.last, spent)
+        self.last = perf_counter_ns()
+        return out
+
+    def mark_result(self, out: Any, mark: int) -> None:  # Any: result of any operation
+        """Mark new storage(s); host results lose a mark that an old storage at the address may have left."""
+        if type(out) is torch.Tensor:
+            key = _key(out)._cdata
+            if self.marks.flags.get(key, 0) != mark:
+                self.marks.put(key, mark, out)
+        elif isinstance(out, (tuple, list)):
+            for each in out:
+                self.mark_result(each, mark)
+        elif isinstance(out, torch.Tensor):
+            self.marks.drop(out, ~0)
+            self.marks.add(out, mark)
+
+    def meet(self, plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
+        """A CPU tensor meets a cuda one: moved, repaired, or CUDA's error."""
+        from breakeven.capture.virtual.mismatch import meet
+
+        meet(self, plan, args, kwargs or {})
+
+    # --- rows ------------------------------------------------------------------------------------------------------
+
+    def _leave_row(
+        self, plan: Plan, signature: list[Any], args: Any, kwargs: Any, out: Any, device: int, gap: int, spent: int
+    ) -> None:  # Any: any operation
+        rows = self.rows
+        assert rows is not None
+        phase = self.phase
+        if phase == BACKWARD:
+            number = self.running_number()
+            lowering = self.lowerings.owner(number, plan.name, out)
+            if lowering is not None:
+                self._leave_lowered_backward(lowering, number, gap, spent)
+                return
+            site = self.site_of(number)
+        else:
+            site = self.sites.here(3)
+            self._spot = self.sites.spot
+            self._note_origin(site)
+        if plan.kept:
+            signature += [frozen(args[i]) if i < len(args) else None for i, _ in plan.kept]
+        if kwargs and plan.kept_names:
+            signature += [(name, frozen(value)) for name, value in kwargs.items() if name in plan.kept_names]
+        if not plan.in_place:
+            signature += [o.shape for o in out if isinstance(o, torch.Tensor)] if type(out) in (list, tuple) else (
+                (out.shape,) if isinstance(out, torch.Tensor) else ()
+            )  # fmt: skip
+        signature.append(device)
+        call = self._numbers.get(key := tuple(signature))
+        if call is None:
+            call = self._numbers[key] = rows.number(make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None))
+        at = rows.add(call, phase if device or phase != FORWARD else OTHER, site, gap, spent)
+        if device:
+            self.last_row = at
+
+    def _leave_lowered_backward(self, lowering: Any, number: int, gap: int, spent: int) -> None:  # Any: lowered.Lowered
+        rows = self.rows
+        assert rows is not None
+        if lowering.row < 0 or lowering.run != self.engine_run:
+            lowering.row, lowering.run = len(rows), self.engine_run
+            for call in lowering.backward:
+                rows.add(call, BACKWARD, lowering.site, gap)
+                gap = 0
+            self.last_row = len(rows) - 1
+            gap = 0
+        rows.cpu[lowering.row] += spent
+        rows.host[lowering.row] += max(gap - self.overhead, 0)
+        rows.parts[lowering.row] = rows.parts.get(lowering.row, 0) + 1
+
+    overhead = 0  # of the recorder itself, per operation, in the gap before it: measured by `calibrate`
+
+    def _note_origin(self, site: int) -> None:
+        """Remember which line made the autograd node of the operation that runs now."""
+        number = self.next_number() - 1
+        numbers = self._origin_numbers
+        if number >= 0 and (not numbers or number > numbers[-1]):
+            numbers.append(number)
+            self._origin_sites.append(site)
+
+    def site_of(self, number: int) -> int:
+        """Line that made this autograd node; where that is not known, the line that is running."""
+        numbers = self._origin_numbers
+        if number >= 0 and numbers:
+            at = bisect_right(numbers, number) - 1
+            if at >= 0 and numbers[at] == number:
+                return self._origin_sites[at]
+        return self.sites.here(3)
+
+    def add(self, call: int, gap: int = 0, waits: int = -1, phase: int | None = None, cpu_ns: int = 0) -> int:
+        """Append a row of something that is no ordinary operation; -1 while nothing is recorded."""
+        if self.rows is None or self.hush or not self.is_mine():
+            return -1
+        gap = 0 if self.folding else gap
+        phase = self.phase if phase is None else phase
+        site = self.sites.here(2)
+        return self.rows.add(call, phase, site, gap, cpu_ns, waits)
+
+    def copied(self, direction: str, tensor: torch.Tensor, *, pinned: bool, non_blocking: bool, began: int) -> None:
+        """A copy between host and device has been made; a pageable or blocking one waits for itself."""
+        gap = began - self.last
+        self.device_ops += 1
+        self.pending += 1
+        waits = not (pinned and non_blocking)
+        if self.rows is not None and not self.hush:
+            shape, size = tuple(tensor.shape), tensor.numel() * tensor.element_size()
+            call = self.rows.number(copy_call(direction, shape, tensor.dtype, size, pinned, non_blocking))
+            self.last_row = self.add(call, gap, -2 if waits else -1)
+        if waits and not non_blocking:
+            self.pending = 0
+        self.last = perf_counter_ns()
+
+    def waited(self, name: str, size: int, *, began: int | None = None) -> None:
+        """The host has read `size` bytes of a result from the device, which it waits for."""
+        gap = 0 if began is None else began - self.last
+        self.pending = 0
+        if self.rows is not None and not self.hush:
+            copy = self.rows.number(copy_call("d2h", (), None, size, False, True))
+            row = self.add(copy, gap)
+            self.add(self.rows.number(sync_call(name)), 0, row)
+            self.last_row = row
+        self.last = perf_counter_ns()
+
+    def synchronized(self, name: str, row: int | None = None) -> None:
+        """The host has waited for a row (without one: for all that was issued), reading nothing."""
+        gap = perf_counter_ns() - self.last
+        self.pending = 0
+        if self.rows is not None and not self.hush:
+            self.add(self.rows.number(sync_call(name)), gap, self.last_row if row is None else row)
+        self.last = perf_counter_ns()
+
+    def host_row(self, call: Call, began: int, before: int) -> None:
+        """A row of host work that began at `began`; the gap since `before`, the last operation, goes to the next row."""
+        now = perf_counter_ns()
+        if self.is_calm() and not self.folding and self.rows is not None:
+            self.add(self.rows.number(call), now - began + self.overhead)
+            self.last = now - max(began - before, 0)
+        else:
+            self.last = now
+
+    def is_mine(self) -> bool:
+        """Whether the running thread is the one that is recorded."""
+        return get_ident() == self._thread
+
+    def emptied_cache(self) -> None:
+        """`empty_cache`: the device's memory is given back, and has to be asked for again."""
+        if self.is_calm() and self.rows is not None:
+            gap = perf_counter_ns() - self.last
+            self.add(self.rows.number(host_call("empty_cache")), gap)
+            self.last = perf_counter_ns()
+
+    def begin(self) -> None:
+        """Start with an empty table."""
+        self.rows = Rows()
+        self._numbers.clear()
+        del self._origin_numbers[:], self._origin_sites[:]
+        self.lowerings.clear()
+        self.last_row = -1
+        self.last = perf_counter_ns()
+
+    def edge(self) -> None:
+        """A step has ended: what follows belongs to the next."""
+        if self.rows is not None:
+            self.rows.edges.append(len(self.rows))
+
+    # --- kinds of arguments ----------------------------------------------------------------------------------------
+
+    def _plan(self, func: Any) -> Plan:  # Any: an OpOverload, which torch leaves without annotations
+        plan = Plan(func)
+        plan.special = self.specials.get(func._schema.name)
+        return plan
+
+    def _kind(self, cls: type) -> int:
+        kind = _TENSOR if issubclass(cls, torch.Tensor) else _LIST if issubclass(cls, (list, tuple)) else _OTHER
+        self._kinds[cls] = kind
+        return kind
+
+    def _mark(self, tensor: torch.Tensor) -> int:
+        """Marks of any tensor; a parameter is marked as one on the way."""
+        key = marks.storage_key(tensor)
+        if key is None:
+            return 0
+        mark = self.marks.flags.get(key, 0)
+        if type(tensor) is torch.nn.Parameter and not mark & PARAMETER:
+            mark |= PARAMETER
+            self.marks.put(key, mark, tensor)
+        return mark
+
+    def is_cuda(self, tensor: torch.Tensor) -> bool:
+        """Whether a tensor is logically on the device."""
+        return bool(self.marks.of(tensor) & CUDA)
+
+    def is_same_spot(self) -> bool:
+        """Whether the user's running instruction is the one that the last forward row came from."""
+        self.sites.here(3)
+        return self.sites.spot == self._spot
+
+    def is_calm(self) -> bool:
+        """Whether rows are being left now."""
+        return self.rows is not None and not self.hush and not self.off
+
+
+__all__ = ["NOWHERE", "Recorder"]
