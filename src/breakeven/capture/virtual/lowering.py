@@ -139,4 +139,3 @@ def device_call(
         dtype=dtype or (found[0][1] if found else ""),
         attributes=attributes(**said),
     )
-

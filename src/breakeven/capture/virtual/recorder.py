@@ -10,12 +10,12 @@ from bisect import bisect_right
 from collections.abc import Callable
 from threading import get_ident
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from breakeven.capture.virtual import autograd_node, marks
+from breakeven.capture.virtual import autograd_node, denormals, facts, marks
 from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call, tensors
 from breakeven.capture.virtual.lowered import Lowered, Lowerings
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
@@ -24,6 +24,21 @@ from breakeven.capture.virtual.plans import Plan, frozen
 from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER, Rows
 from breakeven.capture.virtual.sites import NOWHERE, Sites
 from breakeven.timeline.opstream import Call
+
+#: Operations whose inputs are worth a look for denormals: where a CPU would spend its time.
+_HEAVY: Final = frozenset(
+    [
+        "aten::addmm",
+        "aten::mm",
+        "aten::bmm",
+        "aten::baddbmm",
+        "aten::convolution",
+        "aten::mv",
+        "aten::mul",
+        "aten::add",
+        "aten::convolution_backward",
+    ]
+)
 
 _key = torch._C.TensorBase.untyped_storage
 
@@ -51,7 +66,10 @@ class Recorder(TorchDispatchMode):
         self.last_row = -1  # last row that ran on the device
         self.lowerings = Lowerings()
         self.engine_run = 0  # how often the autograd engine has been started
-        self.cast: Callable[[Plan, list[Any] | None, int, Any], int] | None = None  # autocast: logical dtype of a result (Any: any op)
+        self.cast: Callable[[Plan, list[Any] | None, int, Any, Any], int] | None = (
+            None  # autocast: logical dtype of a result (Any: any)
+        )
+        self.accumulated: Callable[[torch.Tensor], None] | None = None  # autocast: a leaf's gradient arrives
         self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
         self.repair = True
         self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
@@ -139,7 +157,7 @@ class Recorder(TorchDispatchMode):
         if device:
             self._count(plan)
             if self.cast is not None:
-                logical = self.cast(plan, signature, union, out)
+                logical = self.cast(plan, signature, union, out, args)
                 push(logical)
         if plan.fresh and (device or self.request is not None):
             self.mark_result(out, device | logical | (PARAMETER if self.phase == OPTIMIZER else 0))
@@ -191,7 +209,7 @@ class Recorder(TorchDispatchMode):
         if device and not self.hush:
             self._count(plan)
             if self.cast is not None:
-                logical = self.cast(plan, None, union, out)
+                logical = self.cast(plan, None, union, out, args)
         if plan.fresh and (device or self.request is not None):
             self.mark_result(out, device | logical | (PARAMETER if self.phase == OPTIMIZER else 0))
         return out
@@ -256,12 +274,16 @@ class Recorder(TorchDispatchMode):
         signature.append(device)
         call = self._numbers.get(key := tuple(signature))
         if call is None:
-            call = self._numbers[key] = rows.number(make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None))
+            made = make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None)
+            call = self._numbers[key] = rows.number(made)
+            self._look_closer(made, site, args)
         at = rows.add(call, phase if device or phase != FORWARD else OTHER, site, gap, spent)
         if device:
             self.last_row = at
 
-    def _run_lowered_backward(self, lowering: Lowered, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
+    def _run_lowered_backward(
+        self, lowering: Lowered, plan: Plan, args: Any, kwargs: Any, began: int
+    ) -> Any:  # Any: any operation
         """One of the CPU operations that stand for the backward of a call that CUDA runs in a few."""
         start = perf_counter_ns()
         out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
@@ -285,6 +307,13 @@ class Recorder(TorchDispatchMode):
             rows.parts[lowering.row] = rows.parts.get(lowering.row, 0) + 1
         self.last = perf_counter_ns()
         return out
+
+    def _look_closer(self, call: Call, site: int, args: Any) -> None:  # Any: any operation
+        """Once per distinct call: numbers that cost time for what they are."""
+        if call.device != "cpu" and call.dtype == "float64" and any(call.inputs):
+            self.notes.note(facts.FLOAT64, f"{call.op} computes in float64 on the device", site, op=call.op)
+        if call.op in _HEAVY:
+            denormals.check(self.notes, site, call.op, tensors(args))
 
     overhead = 0  # of the recorder itself, per operation, in the gap before it: measured by `calibrate`
 
