@@ -13,6 +13,7 @@ from breakeven.capture.run import capture
 
 pytest.importorskip("torch", reason="captures run PyTorch scripts")
 
+
 @pytest.fixture
 def run_script(tmp_path: Path) -> Callable[..., CaptureResult]:
     """Writes a script into an empty folder and captures it, the CPU pass alone unless told otherwise."""

@@ -11,12 +11,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from tests.capture.sources import training
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.result import CaptureResult
 from breakeven.capture.run import capture
 from breakeven.errors import InputError, NoAnswer, ScriptFailed
+from tests.capture.sources import training
 
 Run = Callable[..., CaptureResult]
 
@@ -30,7 +30,9 @@ Run = Callable[..., CaptureResult]
         ("folder.py", "", ""),
     ],
 )
-def test_what_cannot_be_run_is_told_in_one_line_before_a_child_is_started(tmp_path: Path, name: str, source: str | None, says: str) -> None:
+def test_what_cannot_be_run_is_told_in_one_line_before_a_child_is_started(
+    tmp_path: Path, name: str, source: str | None, says: str
+) -> None:
     if name == "folder.py":
         (tmp_path / name).mkdir()
         says = "is a directory"
@@ -43,9 +45,16 @@ def test_what_cannot_be_run_is_told_in_one_line_before_a_child_is_started(tmp_pa
 
 @pytest.mark.parametrize(
     ("asked", "says"),
-    [({"steps": 0}, "--steps 0"), ({"seconds": -1.0}, "--seconds -1"), ({"mark": "train.py"}, "FILE:LINE"), ({"mark": "train.py:2"}, "line 1")],
+    [
+        ({"steps": 0}, "--steps 0"),
+        ({"seconds": -1.0}, "--seconds -1"),
+        ({"mark": "train.py"}, "FILE:LINE"),
+        ({"mark": "train.py:2"}, "line 1"),
+    ],
 )
-def test_numbers_and_marks_that_cannot_be_are_refused_with_the_way_out(tmp_path: Path, asked: dict[str, object], says: str) -> None:
+def test_numbers_and_marks_that_cannot_be_are_refused_with_the_way_out(
+    tmp_path: Path, asked: dict[str, object], says: str
+) -> None:
     (tmp_path / "train.py").write_text("x = 1\n\n")
     with pytest.raises(InputError, match=says):
         capture(CaptureRequest("train.py", cwd=str(tmp_path), **asked))  # type: ignore[arg-type]  # the table's own words
@@ -60,7 +69,9 @@ ENDS = {
     "memory that it cannot get": (
         training("if step == 9:\n    torch.empty(2**60)"), "exception", "RuntimeError: ", 10,
     ),
-    "killed by a signal": (training("import os, signal\nif step == 9: os.kill(os.getpid(), signal.SIGKILL)"), "killed", "SIGKILL", 1),
+    "killed by a signal": (
+        training("import os, signal\nif step == 9: os.kill(os.getpid(), signal.SIGKILL)"), "killed", "SIGKILL", 1,
+    ),
 }  # fmt: skip
 
 
@@ -97,7 +108,9 @@ def test_an_endless_training_ends_at_a_steps_edge_and_bare_excepts_do_not_keep_i
     assert result.error() is None
 
 
-def test_a_finally_and_a_context_manager_run_when_the_budget_ends_a_script(run_script: Run, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_finally_and_a_context_manager_run_when_the_budget_ends_a_script(
+    run_script: Run, capfd: pytest.CaptureFixture[str]
+) -> None:
     source = "try:\n" + textwrap.indent(training(steps=10**9), "    ") + "finally:\n    print('put away', flush=True)\n"
     assert run_script(source).error() is None
     assert "put away" in capfd.readouterr().err
@@ -118,12 +131,16 @@ def test_a_script_that_trains_nothing_is_one_run(run_script: Run) -> None:
 
 
 def test_forks_and_threads_of_the_script_do_not_confuse_the_count(run_script: Run) -> None:
-    source = textwrap.dedent("""\
+    source = (
+        textwrap.dedent("""\
         import os, threading
         threading.Thread(target=sum, args=(range(10**6),)).start()
         if os.fork() == 0:
             import torch
-        """) + training("if step == 5 and os.fork() == 0:\n    os._exit(0)", steps=30) + "os.wait()\n"
+        """)
+        + training("if step == 5 and os.fork() == 0:\n    os._exit(0)", steps=30)
+        + "os.wait()\n"
+    )
     result = run_script(source, steps=1000)
     assert result.cpu is not None
     assert result.cpu.principal is not None
@@ -132,7 +149,11 @@ def test_forks_and_threads_of_the_script_do_not_confuse_the_count(run_script: Ru
 
 
 def test_a_training_in_a_thread_is_found(run_script: Run) -> None:
-    source = "def work():\n" + textwrap.indent(training(steps=500), "    ") + "import threading\nthreading.Thread(target=work).start()\n"
+    source = (
+        "def work():\n"
+        + textwrap.indent(training(steps=500), "    ")
+        + "import threading\nthreading.Thread(target=work).start()\n"
+    )
     result = run_script(source)
     assert result.cpu is not None
     assert result.cpu.unit == "step"
@@ -186,7 +207,9 @@ def test_standard_input_and_arguments_are_the_scripts_own_in_every_pass(tmp_path
 
 
 def test_ctrl_c_ends_the_child_and_keeps_what_it_had_measured(tmp_path: Path) -> None:
-    (tmp_path / "train.py").write_text(training("print('pid', os.getpid(), flush=True)", steps=10**9).replace("import torch", "import os, torch"))
+    (tmp_path / "train.py").write_text(
+        training("print('pid', os.getpid(), flush=True)", steps=10**9).replace("import torch", "import os, torch")
+    )
     ask = (
         "from breakeven.capture.run import capture\nfrom breakeven.capture.request import CaptureRequest\n"
         "r = capture(CaptureRequest('train.py', seconds=300.0))\n"

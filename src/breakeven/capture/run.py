@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -187,7 +187,9 @@ class _Runner:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
                 _end(child)
-                return ScriptEnd("timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s")
+                return ScriptEnd(
+                    "timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s"
+                )
 
     def _check_began(self, place: Path, killed: ScriptEnd | None) -> None:
         if (place / outcome.BEGAN).exists() or killed is not None:
@@ -211,10 +213,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _sweep(child: subprocess.Popen[bytes]) -> None:
     """End whatever the script left running in its own session: loader workers, forks."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
 
 

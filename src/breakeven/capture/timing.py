@@ -81,9 +81,10 @@ class Timing:
         if principal is not None and principal.warmup and principal.measured_ns:
             steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
             extra = max(0, principal.samples_ns[0] - steady)
+        segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, self._segments() if unit == "run" else (),
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
@@ -109,9 +110,9 @@ class Timing:
             return True
         waited = now - (self._first_edge or now)
         mentions = steps.book.attributes_called
-        if steps.rank >= BACKWARD and waited < PATIENCE_NS:
-            if "step" in mentions or (steps.rank == LOOP and "backward" in mentions):
-                return False
+        better = {"step", "backward"} if steps.rank == LOOP else {"step"} if steps.rank == BACKWARD else set()
+        if waited < PATIENCE_NS and better & mentions:
+            return False
         twin = steps.book.names_accelerator and series.device == "cpu"
         if twin and waited < TWIN_NS:
             return False
