@@ -12,7 +12,7 @@ from typing import Final
 from breakeven.capture import outcome
 from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
-from breakeven.capture.steps import BACKWARD, LOOP, Steps, StopAtEdge
+from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
 
 #: A better kind of step is waited for this long where the source mentions one (`.step(`, `.backward(`).
@@ -72,7 +72,11 @@ class Timing:
     def result(self, end: ScriptEnd) -> TimedPass:
         """What has been learned so far."""
         steps = self.steps
-        found = [] if steps is None else [s for s in steps.best() if s.samples]
+        best = [] if steps is None else steps.best()
+        if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
+            for series in best:
+                series.close(self.clock(), steps.wait_ns)  # the last of the user's own steps ends with the script
+        found = [s for s in best if s.samples]
         groups = [s.group(None if steps is None else steps.loop_line(s)) for s in found]
         unit, principal = self._principal(groups, end)
         if principal is not None and principal not in groups:
