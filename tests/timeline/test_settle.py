@@ -28,7 +28,7 @@ def test_steps_that_issue_other_calls_are_left_as_they_are() -> None:
     assert edit.host_ns(settled(stream)).tolist() == [10, 500, 30]
 
 
-def test_a_pause_shorter_than_the_operation_before_it_is_memory_given_back() -> None:
+def test_a_pause_shorter_than_the_operation_beside_it_is_memory_given_back() -> None:
     stream = recorded([(ADD, 100, 60_000_000), (ADD, 9_000_000, 2_000), (ADD, 9_000_000, 2_000)])
     assert edit.host_ns(settled(stream)).tolist() == [100, 0, 9_000_000]
 

@@ -27,7 +27,7 @@ def settled(stream: OpStream, *, input_ns: float | None = None) -> OpStream:
 
     Returns:
         The same rows with other `host_ns`: the median over recorded steps of one sequence at each position; none where the
-        pause is no longer than the operation on the CPU before it; and waits for a batch that sum to what was measured.
+        pause is shorter than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
     """
     host = _steady(stream, edit.host_ns(stream))
     host = np.where(_beside_large_operations(stream, host), 0.0, host)
@@ -51,9 +51,9 @@ def _steady(stream: OpStream, host: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _beside_large_operations(stream: OpStream, host: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Rows of the device whose pause is shorter than the operation on the CPU that ended before it."""
+    """Rows of the device whose pause is shorter than the operation on the CPU on either side of it."""
     took = np.nan_to_num(edit.cpu_ns(stream))
-    before = np.concatenate([[0.0], took[:-1]]) if len(took) else took
+    before = np.maximum(np.concatenate([[0.0], took[:-1]]), took) if len(took) else took
     device = edit.marked(stream, [edit.on_device(call) for call in edit.calls_of(stream)])
     beside: NDArray[np.bool_] = device & (host < before)
     return beside
