@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from fitting import corrections, growth
@@ -80,10 +80,12 @@ OPTIONS: dict[str, Options] = {
 }  # fmt: skip
 
 
-def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True) -> Fitted:
+def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True, tables: bool = True) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
     options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
+    if not tables:
+        options = replace(options, device=None)
     seen = [g.only(training(g)) for g in groups]
     seen = [g for g in seen if len(g.time_us)]
     models: dict[str, Trained] = {}
@@ -104,8 +106,7 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
 
 def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None) -> Trained:
     rows = stacked(groups)
-    # each device speaks with the root of its number of rows
-    importance = np.concatenate([np.full(len(g.time_us), len(g.time_us) ** -0.5) for g in groups])
+    importance = np.concatenate([_importance(g.source) for g in groups])
     before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
     found = weights(rows.terms, rows.time_us, importance, before, options.pull if prior is not None else 0.0)
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
@@ -119,3 +120,9 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     left = error - corrections.interpolation(axes, rows.places) @ values
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
+
+
+def _importance(source: np.ndarray) -> np.ndarray:
+    """Each source of each device speaks with the root of its number of rows, so that a large table does not speak for the others."""
+    names, which, counts = np.unique(source, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] ** -0.5)

@@ -90,7 +90,7 @@ def _group(rows: pl.DataFrame) -> Group | None:
     return Group(
         part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], kind_of(part.variant, device, first["dtype"]),
         device.vendor, device.generation, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
-        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].to_numpy(),
+        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].str.split("-models").list.first().to_numpy(),
     )  # fmt: skip
 
 
