@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Factors = tuple[tuple[float, float, float], tuple[float, float, float]]
+#: Nine factors down and nine up, by 3 · kind + limit.
+Factors = tuple[list[float], list[float]]
 _SHARE = 0.90
 ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
 SOME = 30  # rows for the quantiles of one limit
@@ -44,15 +45,14 @@ def factors(errors: dict[str, Errors]) -> dict[str, Factors]:
 
 def _of_device(one: Errors, everything: np.ndarray) -> Factors:
     low, high = [], []
-    for limit in range(3):
-        rows = one.error[one.limits == limit]
-        if len(rows) < SOME:
-            rows = one.error
+    for regime in range(9):
+        choices = (one.limits == regime, one.limits // 3 == regime // 3, one.limits % 3 == regime % 3)
+        rows = next((one.error[c] for c in choices if c.sum() >= SOME), one.error)
         if len(rows) < SOME:
             rows = np.concatenate([rows, everything])
         low.append(float(np.exp(min(quantile(rows, _ODDS), -_LEAST))))
         high.append(float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST))))
-    return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+    return low, high
 
 
 def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
@@ -61,13 +61,12 @@ def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
     values = np.concatenate([e for e, _ in errors])
     limits = np.concatenate([limit for _, limit in errors])
     weight = np.concatenate([np.full(len(e), 1.0 / max(len(e), 1)) for e, _ in errors])
-    for limit in range(3):
-        rows = limits == limit
-        if rows.sum() < SOME:
-            rows = np.ones(len(values), dtype=bool)
+    for regime in range(9):
+        choices = (limits == regime, limits // 3 == regime // 3, limits % 3 == regime % 3)
+        rows = next((c for c in choices if c.sum() >= SOME), np.ones(len(values), dtype=bool))
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
-    return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+    return low, high
 
 
 def _weighted(values: np.ndarray, weight: np.ndarray, share: float) -> float:

@@ -32,7 +32,7 @@ def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
     """Errors on folds 0, 1 and 2, each by a fit to the other two: more unseen rows for devices that have few."""
     found: dict[str, Errors] = {}
     for fold in (0, 1, 2):
-        fitted = fit_variant(variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=False)
+        fitted = fit_variant(variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3)
         for group, model in fitted.of_groups:
             rows = group.fold == fold
             error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
@@ -48,7 +48,7 @@ def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
     errors = [(e, limits) for e, limits in errors if len(e)]
     if len(errors) < 2:
         low, high = float(np.exp(-_UNTRIED)), float(np.exp(_UNTRIED))
-        return (low,) * 3, (high,) * 3
+        return [low] * 9, [high] * 9
     return pooled(errors)
 
 
