@@ -75,9 +75,9 @@ class Fitted:
 
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
-    "gemm": Options(0.1, None, None, kernel_us=8.0),
-    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=8.0),
-    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=8.0),
+    "gemm": Options(0.1, None, None),
+    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
+    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
     "conv2d": Options(1.0, None, 0.5, least_rows=500, kernel_us=15.0),
     "recurrent": Options(0.3, None, None),
     "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
@@ -112,7 +112,8 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     rows = stacked(groups)
     importance = np.concatenate([_importance(g.source) for g in groups])
     before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
-    caps = np.array([options.kernel_us if n.startswith("fixed:kernel") else np.inf for n in rows.names])
+    most = options.kernel_us if "neusight" in rows.source else np.inf
+    caps = np.array([most if n.startswith("fixed:kernel") else np.inf for n in rows.names])
     found = weights(rows.terms, rows.time_us, importance, caps, before, options.pull if prior is not None else 0.0)
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)

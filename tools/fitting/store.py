@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from fitting.fit import Fitted, Trained, fit_variant
-from fitting.intervals import ENOUGH, Errors, Factors, factors, pooled
+from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
 from fitting.measurements import Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
@@ -18,7 +18,7 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
         calibration = group.fold == 3
         error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
         own[f"{group.gpu}|{group.dtype}"] = Errors(error[calibration], limits[calibration], np.asarray(group.source)[calibration])
-    few = [k for k, e in own.items() if len(e.error) < ENOUGH]
+    few = [k for k, e in own.items() if len(e.error) < (ENOUGH if groups[0].places.shape[1] > 1 else SOME)]
     if few:
         for key, extra in crossed(fitted.variant, groups).items():
             if key in few:
