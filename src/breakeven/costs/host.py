@@ -35,6 +35,9 @@ _OUTLIER = 4.0
 _KERNEL_ERROR = 0.15
 #: The dispatch probe's error as a description of a script's framework time, beside the spread of scripts' Python (`gap_log_sd`).
 _PROBE_ERROR = 0.15
+#: What is left of a CPU step is framework up to this many times what the probe says, and what the recording saw as pauses; more
+#: than both is another process at work (a step that waited for its turn), not this script's host.
+_PLAUSIBLE = 2.0
 #: Without any probe: spread of the traces' hosts about the reference (their fitted scales run from 0.5 to 2.6, old stacks aside).
 _UNKNOWN_HOST = 0.55
 _Z90 = 1.645
@@ -64,12 +67,14 @@ class CpuSplit:
     Attributes:
         kernel_ns: per row, time in CPU kernels (dispatch below autograd taken out).
         before_ns: per row, the user's own work before it.
+        glue_ns: per row, recorded pause before it that is short: Python between operations, the recorder's share in it.
         framework_ns: per row, framework time by the model, reference host.
         measured: whether kernel times were recorded.
     """
 
     kernel_ns: NDArray[np.float64]
     before_ns: NDArray[np.float64]
+    glue_ns: NDArray[np.float64]
     framework_ns: NDArray[np.float64]
     measured: bool
 
@@ -143,7 +148,7 @@ def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit
     own = (pause >= LONG_PAUSE_NS * max(1.0, rate)) | is_host
     per_call = np.where(_is_backward(stream), costs.cpu_backward_host_ns[call], costs.cpu_host_ns[call])
     framework = per_call * operations + _backward_starts(stream, host_model())
-    return CpuSplit(kernel, np.where(own, pause, 0.0), framework, measured)
+    return CpuSplit(kernel, np.where(own, pause, 0.0), np.where(own, 0.0, pause), framework, measured)
 
 
 def _rate(
@@ -162,6 +167,7 @@ def _rate(
     if cpu_step_ns is not None and split.measured and said > 0:
         total, kernels = cpu_step_ns.mid * steps, float(split.kernel_ns.sum())
         left = total - kernels - float(split.before_ns.sum())
+        left = min(left, _PLAUSIBLE * prior * said + float(split.glue_ns.sum()))
         if left > 0:
             timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
             residual_sd = math.hypot(_PROBE_ERROR, _KERNEL_ERROR * kernels / left, timing / left)
