@@ -8,10 +8,11 @@ from breakeven.results.records import (
     DeviceResult,
     Finding,
     Interval,
+    Remedy,
     Share,
     Site,
     Verdict,
     WhyReport,
 )  # fmt: skip
 
-__all__ = ["Account", "BreakEven", "DeviceResult", "Finding", "Interval", "Share", "Site", "Verdict", "WhyReport"]
+__all__ = ["Account", "BreakEven", "DeviceResult", "Finding", "Interval", "Remedy", "Share", "Site", "Verdict", "WhyReport"]

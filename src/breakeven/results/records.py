@@ -67,6 +67,16 @@ class Finding:
 
 
 @dataclass(frozen=True)
+class Remedy:
+    """One thing to change for one device, with what the simulator says that it saves of a step; `gain_ms` None: not priced."""
+
+    id: str
+    device: str
+    gain_ms: Interval | None
+    sentence: str
+
+
+@dataclass(frozen=True)
 class Verdict:
     """Which of two devices this training should run on; `factor` is how many times faster the chosen one is."""
 
@@ -93,18 +103,20 @@ class BreakEven:
 
 @dataclass(frozen=True)
 class WhyReport:
-    """The whole answer of `breakeven why`."""
+    """The whole answer of `breakeven why`; `failed` is the slug of the error (`errors.py`) that left it partial."""
 
     script: str
-    unit: str
+    unit: str | None  # step | loop | run; None where nothing was found to be counted
     steps: Mapping[str, int]
     devices: tuple[DeviceResult, ...]
     verdict: Verdict | None
     verdicts: tuple[Verdict, ...]
     break_even: tuple[BreakEven, ...]
     findings: tuple[Finding, ...]
+    remedies: tuple[Remedy, ...] = ()  # what to do next, the best first
     warnings: tuple[str, ...] = ()
     machine: Mapping[str, Any] = field(default_factory=dict)
     versions: Mapping[str, str] = field(default_factory=dict)
-    error: str | None = None  # what failed where the answer is partial (exit 3 and 130)
+    error: str | None = None  # what failed, in one line, where the answer is partial (exit 3, 4 and 130)
+    failed: str | None = None  # its slug: script-failed | no-answer | interrupted
     schema: str = "breakeven/why/1"

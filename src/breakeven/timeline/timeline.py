@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from breakeven.timeline import schema
+from breakeven.timeline.nesting import crossing
 from breakeven.timeline.opstream import Site
 
 
@@ -42,10 +45,154 @@ class Timeline:
     def __len__(self) -> int:
         return self.events.height
 
+    @classmethod
+    def from_columns(
+        cls, columns: Mapping[str, Any], *, lanes: Sequence[Lane], origin: Origin, sites: Sequence[Site] = ()
+    ) -> Timeline:  # any sequence that polars takes as a column
+        """A Timeline from whole columns, which may be in any order; a column that is left out takes its default.
+
+        Args:
+            columns: by name (those of `schema.EVENTS`); links are positions among the events as given here.
+            lanes: what the lane column points to.
+            origin: where it comes from.
+            sites: what the site column points to.
+
+        Raises:
+            ValueError: an invariant does not hold; the message names the event and the pass in `repairs` that mends it.
+        """
+        frame = _frame(columns)
+        _check(frame, len(lanes))
+        return cls(_sorted(frame), tuple(lanes), origin, tuple(sites))
+
+
+_DEFAULTS: Mapping[str, Any] = {  # what a column that is left out holds; the others are null
+    schema.EVENT_NAME.name: "", schema.EVENT_KIND.name: schema.Kind.HOST, schema.EVENT_LANE.name: 0,
+    schema.EVENT_DURATION.name: 0, schema.EVENT_LINK.name: -1, schema.EVENT_STEP.name: -1, schema.EVENT_SITE.name: -1,
+}  # fmt: skip
+
 
 @dataclass
 class TimelineBuilder:
-    """Collects events; `build` checks the invariants, sorts, and freezes. The one way a Timeline is made."""
+    """Collects events one by one; `build` checks the invariants, sorts, and freezes.
+
+    >>> builder = TimelineBuilder()
+    >>> host = builder.lane(Lane("host", "cpu", "main"))
+    >>> _ = builder.add("step", kind="step", lane=host, start_ns=0, duration_ns=10, step=0)
+    >>> len(builder.build(Origin("measured")))
+    1
+    """
 
     lanes: list[Lane] = field(default_factory=list)
+    sites: list[Site] = field(default_factory=list)
     _columns: dict[str, list[Any]] = field(default_factory=lambda: {c.name: [] for c in schema.EVENTS})
+
+    def lane(self, lane: Lane) -> int:
+        """Position of this lane, added where it is new."""
+        if lane not in self.lanes:
+            self.lanes.append(lane)
+        return self.lanes.index(lane)
+
+    def site(self, site: Site) -> int:
+        """Position of this source line, added where it is new."""
+        if site not in self.sites:
+            self.sites.append(site)
+        return self.sites.index(site)
+
+    def add(
+        self, name: str, *, kind: str, lane: int, start_ns: int, duration_ns: int, link: int = -1, step: int = -1,
+        phase: str | None = None, site: int = -1, limited_by: str | None = None, bytes_: int | None = None,
+        cause: str | None = None,
+    ) -> int:  # fmt: skip
+        """Append one event; returns its number, which `link` of others may name (before the events are sorted)."""
+        values = (name, kind, lane, start_ns, duration_ns, link, step, phase, site, limited_by, bytes_, cause)
+        for column, value in zip(schema.EVENTS, values, strict=True):
+            self._columns[column.name].append(value)
+        return len(self._columns[schema.EVENT_NAME.name]) - 1
+
+    def build(self, origin: Origin) -> Timeline:
+        """The frozen timeline of everything added so far.
+
+        Raises:
+            ValueError: an invariant does not hold (`Timeline.from_columns`).
+        """
+        return Timeline.from_columns(self._columns, lanes=self.lanes, origin=origin, sites=self.sites)
+
+
+def column(frame: pl.DataFrame, which: schema.Column) -> NDArray[np.int64]:
+    """A column of whole numbers as 64-bit numpy, nulls (there are none in checked columns) as -1."""
+    values: NDArray[np.int64] = frame[which.name].cast(pl.Int64).fill_null(-1).to_numpy()
+    return values
+
+
+def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
+    """All columns of the schema with their types, defaults filled in."""
+    known = {c.name for c in schema.EVENTS}
+    strange = sorted(set(columns) - known)
+    if strange:
+        raise ValueError(f"no such column of events: {', '.join(strange)}; there are {', '.join(sorted(known))}")
+    given = {c.name: _series(c, columns[c.name]) for c in schema.EVENTS if c.name in columns}
+    height = max((len(s) for s in given.values()), default=0)
+    filled = [
+        given[c.name] if c.name in given else pl.Series(c.name, [_DEFAULTS.get(c.name)], dtype=c.dtype).new_from_index(0, height)
+        for c in schema.EVENTS
+    ]
+    frame = pl.DataFrame(filled)
+    return frame.with_columns(pl.col(name).fill_null(value) for name, value in _DEFAULTS.items())
+
+
+def _series(column: schema.Column, values: Any) -> pl.Series:  # any sequence that polars takes as a column
+    if isinstance(values, np.ndarray) and values.dtype.kind == "f":
+        broken = ~(np.isfinite(values) & (values == np.floor(values)))
+        if broken.any():
+            raise ValueError(f"{column.name} must be whole, not {values[np.argmax(broken)]}: repairs.whole_times rounds them")
+    if isinstance(values, np.ndarray) and values.dtype.kind in "US":
+        values = values.tolist()
+    return pl.Series(column.name, values).cast(column.dtype)
+
+
+def _check(frame: pl.DataFrame, lanes: int) -> None:
+    """Raise where an invariant does not hold."""
+    lane, start = column(frame, schema.EVENT_LANE), column(frame, schema.EVENT_START)
+    duration, link = column(frame, schema.EVENT_DURATION), column(frame, schema.EVENT_LINK)
+    if frame[schema.EVENT_START.name].null_count():
+        raise ValueError("an event has no start; repairs.whole_times drops such events")
+    for bad, what in (
+        (np.flatnonzero(start < 0), "starts before 0; repairs.shift_origin moves the origin"),
+        (np.flatnonzero(duration < 0), "has a negative length; repairs.whole_times drops such events"),
+        (np.flatnonzero((lane < 0) | (lane >= lanes)), f"is on no lane ({lanes} lanes are known)"),
+        (np.flatnonzero((link >= len(start)) | (link < -1)), "links to no event"),
+    ):
+        if len(bad):
+            raise ValueError(f"event {bad[0]} ({frame[schema.EVENT_NAME.name][int(bad[0])]!r}) {what}")
+    crossed = crossing(lane, start, duration)
+    if len(crossed):
+        name = frame[schema.EVENT_NAME.name][int(crossed[0])]
+        raise ValueError(f"event {crossed[0]} ({name!r}) neither nests nor is disjoint in its lane; repairs.nest mends that")
+    back = backward_links(frame)
+    if len(back):
+        raise ValueError(f"the link of event {back[0]} goes back in time; repairs.forward_links drops such links")
+
+
+def backward_links(frame: pl.DataFrame) -> NDArray[np.int64]:
+    """Positions of events whose link goes back in time.
+
+    A cause starts no later than its effect; what a wait waited for ends no later than the wait.
+    """
+    start, duration = column(frame, schema.EVENT_START), column(frame, schema.EVENT_DURATION)
+    link = column(frame, schema.EVENT_LINK)
+    linked = np.flatnonzero(link >= 0)
+    to = link[linked]
+    waits = (frame[schema.EVENT_KIND.name] == schema.Kind.SYNC).to_numpy()[linked]
+    late = np.where(waits, (start + duration)[to] > (start + duration)[linked], start[to] > start[linked])
+    return linked[late]
+
+
+def _sorted(frame: pl.DataFrame) -> pl.DataFrame:
+    """Sorted by start, lane, longer first; links follow their events."""
+    lane, start = column(frame, schema.EVENT_LANE), column(frame, schema.EVENT_START)
+    by_time = np.lexsort((-column(frame, schema.EVENT_DURATION), lane, start))
+    place = np.empty(len(by_time), dtype=np.int32)
+    place[by_time] = np.arange(len(by_time), dtype=np.int32)
+    link = column(frame, schema.EVENT_LINK)
+    moved = np.where(link >= 0, place[np.maximum(link, 0)], -1)[by_time] if len(link) else link
+    return frame[by_time].with_columns(pl.Series(schema.EVENT_LINK.name, moved, dtype=schema.EVENT_LINK.dtype))

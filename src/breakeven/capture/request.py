@@ -1,0 +1,146 @@
+"""What a capture is asked, and what a timing pass hands back: plain frozen records that travel to and from a child as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+#: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
+CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
+
+
+@dataclass(frozen=True)
+class CaptureRequest:
+    """One user's script and how much of it to run.
+
+    Attributes:
+        target: path of a script, or the dotted name of a module (as `python -m` takes it).
+        args: the script's own arguments.
+        cwd: its working directory; None: ours.
+        steps: steps to measure; None: until the figure is steady.
+        seconds: seconds to measure at most; None: chosen by the length of a step.
+        mark: `FILE:LINE` whose every execution begins a step; None: steps are found.
+        passes: which passes to run, in this order.
+        show_output: whether the first pass's output appears (on our standard error).
+        synchronise: `MODULE:FUNCTION` called at each edge of a step in the `device` pass (a backend's `synchronise`).
+        recorded: steps that the virtual pass records.
+    """
+
+    target: str
+    args: tuple[str, ...] = ()
+    cwd: str | None = None
+    steps: int | None = None
+    seconds: float | None = None
+    mark: str | None = None
+    passes: tuple[str, ...] = (CPU, VIRTUAL)
+    show_output: bool = True
+    synchronise: str | None = None
+    recorded: int = 3
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where steps end: a line of the user's source, and what is called or repeated there."""
+
+    kind: str  # marked | optimizer | backward | loop | run
+    file: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class StepGroup:
+    """Steps of one place on one logical device. Groups are reported side by side, never averaged.
+
+    Attributes:
+        place: where its steps end.
+        device: logical device as far as the pass can tell: `cpu` or `cuda`.
+        samples_ns: length of every step, in order, warm-up included.
+        input_wait_ns: of each step, the time spent waiting for a `DataLoader`'s next batch.
+        warmup: how many of the first samples are warm-up.
+        loop_line: line of the loop that these steps go through, where there is one.
+    """
+
+    place: Place
+    device: str
+    samples_ns: tuple[int, ...]
+    input_wait_ns: tuple[int, ...]
+    warmup: int
+    loop_line: int | None = None
+
+    @property
+    def measured_ns(self) -> tuple[int, ...]:
+        """The samples after warm-up: what an estimate may use."""
+        return self.samples_ns[self.warmup :]
+
+    @property
+    def total_ns(self) -> int:
+        """Time in all its steps."""
+        return sum(self.samples_ns)
+
+
+@dataclass(frozen=True)
+class ScriptEnd:
+    """How the script ended: `ok` by itself, `budget` by us at a step's edge, or by exception, exit, signal or time-out."""
+
+    how: str  # ok | budget | exception | exit | killed | timeout | interrupted
+    text: str = ""
+    code: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether the user's own script is to blame: raised, left with a non-zero code, or died."""
+        return self.how in ("exception", "killed") or (self.how == "exit" and self.code != 0)
+
+
+@dataclass(frozen=True)
+class TimedPass:
+    """What the CPU pass (or, with an accelerator, the device pass) measured.
+
+    Attributes:
+        unit: `step`, `loop` or `run`; None: nothing that could be timed ran.
+        principal: the group that the answer is about; None as above.
+        groups: all groups, most time first.
+        first_call_extra_ns: what the first step took beyond a steady one; None: not known.
+        batch: samples per step where known.
+        peak_rss_bytes: peak resident memory of the child.
+        named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
+        end: how the script ended.
+        segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
+    """
+
+    unit: str | None
+    principal: StepGroup | None
+    groups: tuple[StepGroup, ...]
+    end: ScriptEnd
+    first_call_extra_ns: int | None = None
+    batch: int | None = None
+    peak_rss_bytes: int | None = None
+    named_devices: tuple[str, ...] = ()
+    threads: int | None = None
+    warnings: tuple[str, ...] = ()
+    versions: Mapping[str, str] = field(default_factory=dict)
+    segments: tuple[tuple[int, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Which steps the timing pass measured, so that the recording pass records the same ones."""
+
+    unit: str
+    place: Place
+    device: str
+    loop_line: int | None = None
+    edges: int = 0  # how many edges of this group the timing pass saw
+    named_devices: tuple[str, ...] = ()
+    batch: int | None = None
+
+
+@dataclass(frozen=True)
+class ChildSpec:
+    """What a child is told: the request, which pass, where its folder is, and the plan of an earlier pass."""
+
+    request: CaptureRequest
+    which: str
+    folder: str
+    module: bool
+    plan: Plan | None = None

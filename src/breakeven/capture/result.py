@@ -1,0 +1,63 @@
+"""What a capture hands back: the records of its passes, together."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from breakeven.capture.request import ScriptEnd, TimedPass
+from breakeven.capture.virtual.facts import Fact
+from breakeven.errors import BreakevenError, Interrupted, NoAnswer, ScriptFailed
+from breakeven.timeline import OpStream
+
+
+@dataclass(frozen=True)
+class VirtualPass:
+    """What the virtual GPU recorded.
+
+    Attributes:
+        stream: the recorded steps; None: nothing was recorded, `end` says why.
+        end: how the script ended in this pass.
+        facts: what was noticed beside operations, by kind.
+        warnings: what this pass could not do, one sentence each.
+        peak_rss_bytes: peak resident memory of the child.
+        device_rows: operations seen on the virtual GPU, recorded or not; 0: the script never used it.
+        segments: where the unit is the run: which of the timing pass's segments the stream holds.
+    """
+
+    stream: OpStream | None
+    end: ScriptEnd
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
+    warnings: tuple[str, ...] = ()
+    peak_rss_bytes: int | None = None
+    device_rows: int = 0
+    segments: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class CaptureResult:
+    """Everything that was learned; a pass that was not run, or died before its first edge, is None."""
+
+    cpu: TimedPass | None = None
+    virtual: VirtualPass | None = None
+    device: TimedPass | None = None
+    warnings: tuple[str, ...] = ()
+
+    def error(self) -> BreakevenError | None:
+        """What to tell the user where the capture did not go through; None: all went well."""
+        timed = [p for p in (self.device, self.cpu) if p is not None]
+        ends = [p.end for p in timed] + ([self.virtual.end] if self.virtual is not None else [])
+        if any(end.how == "interrupted" for end in ends):
+            return Interrupted("interrupted: what was finished is kept")
+        for part in timed:
+            if part.end.failed:
+                count = len(part.principal.samples_ns) if part.principal is not None else 0
+                after = f" after {count} steps" if count else " before its first step ended"
+                return ScriptFailed(f"the script failed{after}: {part.end.text}")
+        for part in timed:
+            idle = self.virtual is None or self.virtual.device_rows == 0
+            if part.principal is None or (part.unit == "run" and part.end.how == "timeout" and idle):
+                return NoAnswer(f"nothing could be timed: {part.end.text or 'the script trains nothing'}")
+        if self.virtual is not None and self.virtual.device_rows == 0 and self.virtual.end.how in ("ok", "exit"):
+            return NoAnswer("the script does no work that a GPU could do")
+        return None

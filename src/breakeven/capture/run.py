@@ -1,0 +1,246 @@
+"""Runs a user's script in child processes, pass by pass, and gathers what they learned. The parent imports no torch."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Final
+
+from breakeven.capture import outcome, target
+from breakeven.capture.request import CPU, DEVICE, VIRTUAL, CaptureRequest, ChildSpec, Plan, ScriptEnd, TimedPass
+from breakeven.capture.result import CaptureResult, VirtualPass
+from breakeven.capture.stdin import Stdin, take
+from breakeven.capture.stored import load_virtual
+from breakeven.errors import MissingExtra, NoAnswer
+
+#: Seconds for which a child may run without one step having ended, and altogether.
+FIRST_STEP_S: Final = 75.0
+ALTOGETHER_S: Final = 120.0
+#: Seconds that the child's start and PyTorch's import may take on top of `--seconds`.
+START_S: Final = 15.0
+GRACE_S: Final = 3.0
+POLL_S: Final = 0.05
+
+# Our own package first while it is imported, then nothing of ours on the script's path.
+_START = "import sys; sys.path[0] = sys.argv[2]; from breakeven.capture.child import main; sys.path.pop(0); main(sys.argv[1])"
+_ROOT = str(Path(__file__).resolve().parents[2])
+
+
+@dataclass(frozen=True)
+class Progress:
+    """What is going on: which pass, for how long, and how many steps it has measured so far."""
+
+    which: str
+    seconds: float
+    steps: int
+    done: bool = False
+
+
+def capture(request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None) -> CaptureResult:
+    """Run the script of a request under each of its passes.
+
+    A script that fails, is interrupted or never trains is no exception here: the result holds what was learned before, and
+    `CaptureResult.error()` says what to tell the user.
+
+    Args:
+        request: what to run, and how much of it.
+        on_progress: told a few times a second what is going on.
+
+    Raises:
+        InputError: there is no such script, or it cannot be run as asked.
+        MissingExtra: PyTorch is not installed beside the script.
+        NoAnswer: a child ended before the script began.
+    """
+    found = target.resolve(request)
+    request = replace(request, target=found.name, cwd=request.cwd or os.getcwd())
+    with _folder() as folder:
+        stdin = take(folder)
+        runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
+        return _passes(runner, request)
+
+
+def _passes(runner: _Runner, request: CaptureRequest) -> CaptureResult:
+    result = CaptureResult()
+    for at, which in enumerate(request.passes):
+        shown = at == 0 and request.show_output
+        if which == VIRTUAL:
+            virtual = runner.virtual(request, _plan(result), shown)
+            result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual), warnings=_cut_short(virtual))
+        else:
+            timed = runner.timed(request, which, shown)
+            result = replace(result, cpu=timed) if which == CPU else replace(result, device=timed)
+            if _is_hopeless(timed):
+                break
+        if runner.interrupted:
+            break
+    return result
+
+
+def _is_hopeless(timed: TimedPass) -> bool:
+    """Whether another pass would find nothing either: it would wait as long, for no step."""
+    if timed.principal is None:
+        return timed.end.how != "ok"
+    return timed.unit == "run" and timed.end.how == "timeout" and not timed.named_devices
+
+
+def _plan(result: CaptureResult) -> Plan | None:
+    timed = result.cpu or result.device
+    if timed is None or timed.principal is None or timed.unit is None:
+        return None
+    group = timed.principal
+    return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch)
+
+
+def _cut_short(virtual: VirtualPass) -> tuple[str, ...]:
+    if virtual.end.how in ("ok", "budget", "exit", "interrupted"):
+        return ()
+    what = "recorded nothing" if virtual.stream is None else "recorded less than it should have"
+    return (f"the virtual GPU {what}: {virtual.end.text}",)
+
+
+def _on_device(timed: TimedPass | None, virtual: VirtualPass) -> TimedPass | None:
+    """Where the unit is the run: its time in the segments that the virtual GPU works in, as the stream holds no others."""
+    if timed is None or timed.principal is None or not timed.segments or not virtual.segments:
+        return timed
+    time_ns = sum(timed.segments[at][1] for at in virtual.segments if at < len(timed.segments))
+    principal = replace(timed.principal, samples_ns=(time_ns,), device="cuda")
+    return replace(timed, principal=principal, groups=(principal, *timed.groups[1:]))
+
+
+@dataclass
+class _Runner:
+    folder: Path
+    stdin: Stdin
+    module: bool
+    on_progress: Callable[[Progress], None]
+    interrupted: bool = False
+
+    def timed(self, request: CaptureRequest, which: str, shown: bool) -> TimedPass:
+        place = self._place(which)
+        killed = self._run(request, which, place, None, shown)
+        timed = outcome.read(place, outcome.RESULT, TimedPass)
+        if timed is None:
+            self._check_began(place, killed)
+            return TimedPass(None, None, (), killed or ScriptEnd("killed", "it ended without a word"))
+        return replace(timed, end=killed) if killed is not None else timed
+
+    def virtual(self, request: CaptureRequest, plan: Plan | None, shown: bool) -> VirtualPass:
+        place = self._place(VIRTUAL)
+        killed = self._run(request, VIRTUAL, place, plan, shown)
+        virtual = load_virtual(place)
+        if virtual is None:
+            return VirtualPass(None, killed or ScriptEnd("killed", _last_line(place) or "it ended without a word"))
+        return replace(virtual, end=killed) if killed is not None else virtual
+
+    def _place(self, which: str) -> Path:
+        place = self.folder / which
+        place.mkdir()
+        return place
+
+    def _run(self, request: CaptureRequest, which: str, place: Path, plan: Plan | None, shown: bool) -> ScriptEnd | None:
+        """Run one child to its end; returns how it ended where it did not say so itself."""
+        outcome.write(str(place), outcome.SPEC, ChildSpec(request, which, str(place), self.module, plan))
+        stdin = self.stdin.open()
+        with (place / "stderr").open("wb") as hidden:
+            child = subprocess.Popen(
+                [sys.executable, "-c", _START, str(place / outcome.SPEC), _ROOT], cwd=request.cwd, start_new_session=True,
+                stdin=stdin, stdout=2 if shown else subprocess.DEVNULL, stderr=None if shown else hidden,
+            )  # fmt: skip
+        if stdin is not None:
+            os.close(stdin)
+        try:
+            stopped = self._wait(child, request, which, place)
+        except KeyboardInterrupt:
+            self.interrupted = True
+            stopped = ScriptEnd("interrupted", "interrupted")
+            _end(child)
+        finally:
+            _sweep(child)
+            self.stdin.close()
+        if stopped is None and child.returncode < 0:
+            return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
+        return stopped
+
+    def _wait(self, child: subprocess.Popen[bytes], request: CaptureRequest, which: str, place: Path) -> ScriptEnd | None:
+        began = time.monotonic()
+        steps = 0
+        while True:
+            try:
+                child.wait(POLL_S)
+                self.on_progress(Progress(which, time.monotonic() - began, steps, done=True))
+                return None
+            except subprocess.TimeoutExpired:
+                spent = time.monotonic() - began
+                self.on_progress(Progress(which, spent, steps))
+            any_step = (place / outcome.RESULT).exists()
+            limit = ALTOGETHER_S if any_step else FIRST_STEP_S
+            if request.seconds is not None:
+                limit = min(limit, START_S + 3 * request.seconds)
+            if spent > limit:
+                _end(child)
+                return ScriptEnd(
+                    "timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s"
+                )
+
+    def _check_began(self, place: Path, killed: ScriptEnd | None) -> None:
+        if (place / outcome.BEGAN).exists() or killed is not None:
+            return
+        said = _last_line(place)
+        if "torch" in said and "ModuleNotFoundError" in said:
+            raise MissingExtra("PyTorch is not installed for this Python: pip install 'breakeven[torch]'")
+        raise NoAnswer(f"the script could not be started: {said or 'see above'}")
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """Ask a child to write down what it knows and to go; then see to it."""
+    if child.poll() is None:
+        child.send_signal(signal.SIGTERM)
+    try:
+        child.wait(GRACE_S)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _sweep(child: subprocess.Popen[bytes]) -> None:
+    """End whatever the script left running in its own session: loader workers, forks."""
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()
+
+
+def _last_line(place: Path) -> str:
+    try:
+        lines = (place / "stderr").read_bytes().decode("utf-8", "replace").strip().splitlines()
+    except FileNotFoundError:
+        return ""
+    return lines[-1][:300] if lines else ""
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    """A scratch folder for everything that children write, the user's redirected files included; gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="breakeven-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+__all__ = ["CPU", "DEVICE", "VIRTUAL", "Progress", "capture"]

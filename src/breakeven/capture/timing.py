@@ -1,0 +1,144 @@
+"""The timing pass: the user's script with nothing in its hot path but the step hook, ended at a step's edge when it is enough."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import threading
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from breakeven.capture import outcome
+from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture.series import Batch, Limits, Pace, Series
+from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
+from breakeven.units import NS_PER_S
+
+#: A better kind of step is waited for this long where the source mentions one (`.step(`, `.backward(`).
+PATIENCE_NS: Final = 10 * NS_PER_S
+#: A CPU twin that has been measured is let run this long where the source names an accelerator, so that its twin is met.
+TWIN_NS: Final = 8 * NS_PER_S
+MILESTONE_NS: Final = NS_PER_S
+CHOOSE_NS: Final = NS_PER_S // 4
+#: Bare `except:` clauses may swallow our ending; after this many edges the process ends where it stands.
+MOST_RAISES: Final = 3
+
+
+class Timing:
+    """State of one timing pass in its child."""
+
+    def __init__(self, spec: ChildSpec, clock: Callable[[], int], torch_version: str) -> None:
+        self.spec, self.clock, self.pid = spec, clock, os.getpid()
+        self.versions = {"python": platform.python_version(), "torch": torch_version, "platform": platform.platform()}
+        self.steps: Steps | None = None
+        self.named: Mapping[str, None] = {}
+        self.batch = Batch()
+        self.look_at_batch: Callable[[], object] = lambda: None
+        self._paces: dict[int, Pace] = {}
+        self._first_edge: int | None = None
+        self._written = self._chosen = 0
+        self._raised = 0
+
+    def on_edge(self, series: Series, now: int) -> None:
+        """A step ended: write down, and stop here if it is enough.
+
+        Raises:
+            StopAtEdge: it is enough.
+        """
+        if self._raised:
+            self._stop()
+        if self._first_edge is None:
+            self._first_edge = now
+            self.look_at_batch()
+        limits = Limits(self.spec.request.steps, self.spec.request.seconds)
+        pace = self._paces.setdefault(id(series), Pace(limits))
+        if pace.enough(series, now) and self._is_the_one(series, now):
+            self._stop()
+        if now - self._written > MILESTONE_NS:
+            self.save(ScriptEnd("killed", "ended before its end"))
+            self._written = self.clock()
+            if self.steps is not None:
+                self.steps.shift(self._written - now)
+
+    def finish(self, end: ScriptEnd) -> None:
+        """The script has ended, somehow."""
+        self.save(end)
+
+    def save(self, end: ScriptEnd) -> None:
+        """Write down what has been learned so far."""
+        outcome.write(self.spec.folder, outcome.RESULT, self.result(end))
+
+    def result(self, end: ScriptEnd) -> TimedPass:
+        """What has been learned so far."""
+        steps = self.steps
+        best = [] if steps is None else steps.best()
+        if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
+            for series in best:
+                series.close(self.clock(), steps.wait_ns)  # the last of the user's own steps ends with the script
+        found = [s for s in best if s.samples]
+        groups = [s.group(None if steps is None else steps.loop_line(s)) for s in found]
+        unit, principal = self._principal(groups, end)
+        if principal is not None and principal not in groups:
+            groups.append(principal)
+        extra = None
+        if principal is not None and principal.warmup and principal.measured_ns:
+            steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
+            extra = max(0, principal.samples_ns[0] - steady)
+        segments = self._segments() if unit == "run" else ()
+        return TimedPass(
+            unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
+        )  # fmt: skip
+
+    def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
+        """The group with most time; one on the accelerator goes before its CPU twin."""
+        if groups:
+            best = max(groups, key=lambda g: (g.device != "cpu", g.total_ns))
+            looped = best.place.kind == "loop" or (best.place.kind == "backward" and best.loop_line is None)
+            return ("loop" if looped else "step"), best
+        if end.how in ("ok", "exit", "timeout") and not end.failed and self.steps is not None and self.steps.log:
+            whole = self.clock() - self.steps.log[0][1]
+            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (self.steps.wait_ns,), 0)
+        return None, None
+
+    def _segments(self) -> tuple[tuple[int, int], ...]:
+        log = [] if self.steps is None else self.steps.log
+        ends = [at for _line, at in log[1:]] + [self.clock()]
+        return tuple((line, end - at) for (line, at), end in zip(log, ends, strict=True))
+
+    def _is_the_one(self, series: Series, now: int) -> bool:
+        """Whether this is the series to stop at, rather than one to wait past."""
+        steps = self.steps
+        if steps is None:
+            return True
+        waited = now - (self._first_edge or now)
+        mentions = steps.book.attributes_called
+        better = {"step", "backward"} if steps.rank == LOOP else {"step"} if steps.rank == BACKWARD else set()
+        if waited < PATIENCE_NS and better & mentions:
+            return False
+        twin = steps.book.names_accelerator and series.device == "cpu"
+        if twin and waited < TWIN_NS:
+            return False
+        if steps.rank == LOOP:
+            if now - self._chosen < CHOOSE_NS:
+                return False
+            self._chosen = now
+            best = steps.best()
+            return bool(best) and best[0] is series
+        return True
+
+    def _stop(self) -> None:
+        self._raised += 1
+        if self._raised > MOST_RAISES or threading.current_thread() is not threading.main_thread():
+            self.save(ScriptEnd("budget"))
+            os._exit(0)
+        if self._raised == 1:
+            self.save(ScriptEnd("budget"))
+        raise StopAtEdge
+
+
+def torch_threads() -> int | None:
+    """Threads that PyTorch uses inside one operation; None: it is not loaded."""
+    torch = sys.modules.get("torch")
+    return None if torch is None else int(torch.get_num_threads())

@@ -1,0 +1,54 @@
+"""The list of commands. To add one: a file here with a function `command`, and a line in `COMMANDS`."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Command(NamedTuple):
+    """A verb of the command line.
+
+    Attributes:
+        name: what the user types.
+        module: the module that holds its function `command`, imported when it is called.
+        help: its line in the list of commands.
+        hint: what a wrong call should be told besides.
+    """
+
+    name: str
+    module: str
+    help: str
+    hint: str = ""
+
+
+COMMANDS: tuple[Command, ...] = (
+    Command(
+        "why",
+        "breakeven.cli.why",
+        "which device a training should run on, why it is slow, what to change",
+        "the script's own arguments go after --",
+    ),
+    Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
+    Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
+    Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
+)
+
+_OVERVIEW = """\
+Usage: breakeven COMMAND [OPTIONS] ...
+
+  Should this training run on a CPU or a GPU, why is it slow, and what to change?
+  Start with: breakeven why train.py
+
+Commands:
+{commands}
+
+Options:
+  --version  Show the version and exit.
+  --help     Show this message and exit; after a command, its own help.
+"""
+
+
+def overview() -> str:
+    """The help of the program as a whole. It is text, so that showing it waits for no import."""
+    width = max(len(c.name) for c in COMMANDS)
+    return _OVERVIEW.format(commands="\n".join(f"  {c.name.ljust(width)}  {c.help}" for c in COMMANDS))

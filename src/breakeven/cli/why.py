@@ -1,0 +1,124 @@
+"""`breakeven why SCRIPT`: checks the call, runs the workflow, shows and writes the answer."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from breakeven.capture.request import CaptureRequest
+from breakeven.capture.target import resolve
+from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.progress import progress_on
+from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
+from breakeven.results import WhyReport
+
+if TYPE_CHECKING:
+    from breakeven.workflows.why import WhyRequest
+
+#: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
+DEFAULT_GPU = "Tesla T4"
+
+
+def command(
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The training script, or a module as in python -m.")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="The script's own arguments, after --.")] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option("--gpu", metavar="NAME", help=f"A GPU to predict; repeat for more. Without it: {DEFAULT_GPU}."),
+    ] = None,
+    host: Annotated[
+        str | None, typer.Option("--host", metavar="NAME", help="The machine that the GPUs sit in. Without it: this one.")
+    ] = None,
+    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Time at most so many steps.")] = None,
+    seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
+    mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
+) -> int:
+    """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
+
+    The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
+    """
+    resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
+    check_json(json, script)
+    gpus, host = _gpu_names(gpu or []), _host_name(host)
+
+    from breakeven.workflows.why import WhyRequest
+
+    request = WhyRequest(
+        script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
+    )
+    with stdout_kept(json == STDOUT):
+        report, error = _run(request)
+    if not gpu:
+        note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
+        report = replace(report, warnings=(note, *report.warnings))
+    _hand_over(report, json)
+    if error is not None:
+        raise error
+    return 0
+
+
+def _gpu_names(asked: list[str]) -> tuple[str, ...]:
+    """The catalog's names of the GPUs asked for, each once."""
+    from breakeven.machine.gpus import find_gpu
+
+    return tuple(dict.fromkeys(find_gpu(name).name for name in asked or [DEFAULT_GPU]))
+
+
+def _host_name(asked: str | None) -> str | None:
+    if asked is None:
+        return None
+    from breakeven.machine.hosts import host_name
+
+    return host_name(asked)
+
+
+def _run(request: WhyRequest) -> tuple[WhyReport, BreakevenError | None]:
+    """The answer, and the error that left it partial; where nothing at all was learned the answer is empty."""
+    from breakeven.workflows.why import why
+
+    try:
+        with progress_on(sys.stderr, request.quiet, shared=not request.quiet) as on_progress:
+            report = why(request, on_progress)
+    except InputError:
+        raise
+    except BreakevenError as error:
+        return _nothing(request.script, error), error
+    except KeyboardInterrupt:
+        stopped = Interrupted("interrupted before anything was known")
+        return _nothing(request.script, stopped), stopped
+    return report, _failure(report)
+
+
+def _failure(report: WhyReport) -> BreakevenError | None:
+    kinds = {kind.slug: kind for kind in (ScriptFailed, NoAnswer, Interrupted)}
+    return kinds[report.failed](report.error or report.failed) if report.failed in kinds else None
+
+
+def _nothing(script: str, error: BreakevenError) -> WhyReport:
+    return WhyReport(
+        script=script, unit=None, steps={}, devices=(), verdict=None, verdicts=(), break_even=(), findings=(),
+        error=str(error), failed=error.slug,
+    )  # fmt: skip
+
+
+def _hand_over(report: WhyReport, json: str | None) -> None:
+    """Writes the JSON and shows the page; a file that cannot be written after all does not cost the page."""
+    from breakeven.report.json import why_json
+
+    failure = None
+    try:
+        write_json(json, why_json(report))
+    except InputError as error:
+        failure = error
+    if json != STDOUT and (report.devices or report.verdict):
+        from breakeven.report.screen import show
+        from breakeven.report.terminal import render
+
+        show(lambda width, ascii_only: render(report, width, ascii_only), sys.stdout)
+    if failure is not None:
+        raise failure

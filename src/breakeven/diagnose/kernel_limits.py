@@ -1,0 +1,42 @@
+"""What limits a kernel that its source says nothing about: a reading of its name and length, used for imported traces.
+
+What it does not know: shapes. A kernel of a matrix product counts as limited by arithmetic even where it is skinny.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import polars as pl
+
+from breakeven.timeline import schema
+from breakeven.timeline.schema import Kind
+
+#: Kernels up to this length are mostly fixed cost: twice the floor of a kernel, 2-4 µs (docs/account.md; small_kernels of
+#: public measurements agree).
+SMALL_NS: Final = 8_000
+
+#: Parts of the names that cuBLAS, cuDNN, CUTLASS, MIOpen, rocBLAS and Triton give to products and convolutions.
+_ARITHMETIC: Final = r"(?i)gemm|conv|cutlass|xmma|winograd|wgrad|dgrad|cijk_|_mm_|bmm|attention|flash|fft|lstm|gru|rnn|trsm|getrf"
+_COLLECTIVE: Final = r"(?i)nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
+_ON_DEVICE_COPY: Final = r"(?i)dtod|d2d|device *-> *device|memset|copybuffer"
+_BETWEEN_DEVICES: Final = r"(?i)ptop|p2p|peer"
+
+
+def device_cause() -> pl.Expr:
+    """Account's cause of the time in which a device event runs: an expression over the columns of events."""
+    name, kind = pl.col(schema.EVENT_NAME.name), pl.col(schema.EVENT_KIND.name)
+    limit, cause = pl.col(schema.EVENT_LIMIT.name), pl.col(schema.EVENT_CAUSE.name)
+    known = ("compute", "bandwidth", "small_kernel")
+    return (
+        pl.when(cause == "warmup").then(pl.lit("warmup"))
+        .when(kind == Kind.COMMUNICATION).then(pl.lit("communication"))
+        .when((kind == Kind.COPY) & name.str.contains(_BETWEEN_DEVICES)).then(pl.lit("communication"))
+        .when((kind == Kind.COPY) & name.str.contains(_ON_DEVICE_COPY)).then(pl.lit("bandwidth"))
+        .when(kind == Kind.COPY).then(pl.lit("copy"))
+        .when(limit.is_in(known)).then(limit)
+        .when(name.str.contains(_COLLECTIVE)).then(pl.lit("communication"))
+        .when(pl.col(schema.EVENT_DURATION.name) <= SMALL_NS).then(pl.lit("small_kernel"))
+        .when(name.str.contains(_ARITHMETIC)).then(pl.lit("compute"))
+        .otherwise(pl.lit("bandwidth"))
+    )  # fmt: skip

@@ -1,0 +1,129 @@
+"""Pricing: how streams are simulated for one GPU in one diagnosis, so that what a rewrite saves is a fair difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from breakeven.costs.calls import CallCosts, price_calls
+from breakeven.costs.host import HostTimes, host_times
+from breakeven.diagnose.evidence import Price, RowTimes
+from breakeven.machine.records import Cpu, Gpu, Host
+from breakeven.results.records import Interval
+from breakeven.simulate import StepPrediction, schedule, step_ms, step_ns
+from breakeven.simulate.inputs import CallPrices, HostSide
+from breakeven.timeline import OpStream, edit, schema
+from breakeven.units import NS_PER_MS
+from breakeven.whatif.cuda_graph import GRAPH
+
+#: Rows from which on a rewrite is priced without draws: about a second each with them, and a report prices some dozens.
+MANY_ROWS = 20_000
+
+Costs = TypeVar("Costs", bound=CallPrices)
+
+
+@dataclass(frozen=True)
+class Pricing(Generic[Costs]):
+    """One GPU in one host, with fixed worlds: the same seed for every stream.
+
+    Attributes:
+        costs: prices of a stream's distinct calls on this GPU.
+        host: the host's times for a stream. It must use the host's speed as found from the *recorded* stream, whatever
+            stream it is asked about: a rewritten stream was never measured.
+        draws: worlds.
+        seed: of the worlds.
+        scale_log_sigma: uncertainty (log scale) of the host's speed.
+    """
+
+    costs: Callable[[OpStream], Costs]
+    host: Callable[[OpStream, Costs], HostSide]
+    draws: int = 200
+    seed: int = 0
+    scale_log_sigma: float = 0.0
+
+    def step(self, stream: OpStream) -> StepPrediction:
+        """The step of a stream, with its draws."""
+        costs = self.costs(stream)
+        host = self.host(stream, costs)
+        return step_ms(stream, costs, host, draws=self.draws, seed=self.seed, scale_log_sigma=self.scale_log_sigma)
+
+    def middle(self, stream: OpStream) -> float:
+        """The step of a stream in ms at the middle of all prices, without draws."""
+        costs = self.costs(stream)
+        return float(step_ns(schedule(stream, costs, self.host(stream, costs)))[0]) / NS_PER_MS
+
+    def price(self, base: StepPrediction) -> Price:
+        """What rewritten streams save against this step, draw by draw.
+
+        A stream of more than `MANY_ROWS` rows is simulated at the middle only, and its price gets the step's own relative
+        interval: the errors that all rows share, which decide the width, are the same.
+        """
+
+        def saved(rewritten: OpStream, per: float = 1.0) -> Interval:
+            if len(rewritten) > MANY_ROWS:
+                mid = base.mid - self.middle(rewritten) / per
+                ends = sorted((mid * base.low / base.mid, mid * base.high / base.mid)) if base.mid > 0 else [mid, mid]
+                return Interval(ends[0], mid, ends[1])
+            step = self.step(rewritten)
+            both = min(len(base.draws), len(step.draws))
+            return difference(base.mid - step.mid / per, base.draws[:both] - step.draws[:both] / per)
+
+        return saved
+
+    def rows(self, stream: OpStream) -> RowTimes:
+        """What each row of a stream costs at the middle of its price."""
+        costs = self.costs(stream)
+        host = self.host(stream, costs)
+        call = edit.column(stream, schema.ROW_CALL)
+        runs = costs.engine != ""
+        return RowTimes(
+            host_ns=np.nan_to_num(host.before_ns) + np.nan_to_num(host.issue_ns),
+            issue_ns=np.nan_to_num(host.issue_ns),
+            device_ns=np.where(runs, np.nan_to_num(costs.device_ns[1]), 0.0)[call],
+            kernels=costs.kernels[call],
+        )
+
+
+def difference(mid: float, draws: np.typing.NDArray[np.float64]) -> Interval:
+    """A 90 % interval from draws around a given middle, which it always holds."""
+    low, high = np.quantile(draws, [0.05, 0.95]) if len(draws) else (mid, mid)
+    return Interval(min(float(low), mid), mid, max(float(high), mid))
+
+
+def pricing_for(
+    stream: OpStream, gpu: Gpu, *, cpu_step_ms: Interval | None, cpu: Cpu, host: Host, draws: int = 200, seed: int = 0
+) -> Pricing[CallCosts]:
+    """How streams are priced for one GPU of the catalog, given what was recorded and measured.
+
+    Args:
+        stream: the recorded stream: the host's rate is found from it and the measured step, once.
+        gpu: the device.
+        cpu_step_ms: the measured step on the CPU; None: not measured.
+        cpu: the CPU that it ran on.
+        host: the machine that the GPU sits in.
+        draws: worlds.
+        seed: of the worlds.
+    """
+    step_ns = _scaled(cpu_step_ms, NS_PER_MS)
+    recorded = host_times(stream, price_calls(stream.calls, gpu), cpu_step_ns=step_ns, cpu=cpu, host=host)
+
+    def host_of(asked: OpStream, costs: CallCosts) -> HostTimes:
+        if asked is stream:
+            return recorded
+        times = host_times(asked, costs, cpu_step_ns=None, cpu=cpu, host=host)
+        replayed = edit.marked(asked, [bool(edit.values_of(call).get(GRAPH)) for call in edit.calls_of(asked)])
+        return replace(
+            times,
+            issue_ns=np.where(replayed, 0.0, times.issue_ns * (recorded.rate / times.rate)),
+            log_sigma=recorded.log_sigma,
+            rate=recorded.rate,
+        )
+
+    return Pricing(lambda asked: price_calls(asked.calls, gpu), host_of, draws, seed)
+
+
+def _scaled(interval: Interval | None, factor: float) -> Interval | None:
+    return None if interval is None else Interval(interval.low * factor, interval.mid * factor, interval.high * factor)

@@ -1,0 +1,95 @@
+"""Writes the pages of docs/ that follow from the code: columns, errors, rules, checks. `make docs`; a test holds them equal."""
+
+from __future__ import annotations
+
+import ast
+import pathlib
+import sys
+from collections.abc import Iterator
+
+from breakeven import errors
+from breakeven.timeline import schema
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "breakeven"
+NOTE = "<!-- Written by `make docs` from {source}; edit that. -->\n"
+
+
+def tables() -> str:
+    """Every column of the tables."""
+    parts = [
+        "# The tables\n",
+        NOTE.format(source="`timeline/schema.py`"),
+        "Times are whole nanoseconds. Missing is null, never zero.\n",
+    ]
+    for title, columns in (
+        ("OpStream: calls", schema.CALLS),
+        ("OpStream: rows", schema.ROWS),
+        ("Timeline: events", schema.EVENTS),
+    ):
+        parts.append(f"## {title}\n\n| column | type | unit | meaning |\n|---|---|---|---|")
+        parts += [f"| `{c.name}` | {_dtype(c)} | {c.unit or '–'} | {c.meaning.replace('|', '¦')} |" for c in columns]
+        parts.append("")
+    return "\n".join(parts)
+
+
+def _dtype(column: schema.Column) -> str:
+    return str(column.dtype).replace("(", " of ").replace(")", "")
+
+
+def error_pages() -> str:
+    """Every error, by its slug, with its exit code."""
+    parts = ["# Errors\n", NOTE.format(source="`errors.py`")]
+    parts.append("Each is one line on standard error: what is wrong, where, and the way out.\n")
+    for error in _tree(errors.BreakevenError):
+        lines = (error.__doc__ or "").strip().splitlines()
+        parts.append(
+            f"## {error.slug}\n\n`{error.__name__}`, exit code {error.exit_code}. {' '.join(line.strip() for line in lines)}\n"
+        )
+    return "\n".join(parts)
+
+
+def _tree(error: type[errors.BreakevenError]) -> Iterator[type[errors.BreakevenError]]:
+    yield error
+    for child in error.__subclasses__():
+        if child.__module__ == errors.__name__:
+            yield from _tree(child)
+
+
+def from_docstrings(title: str, folder: str, opening: str) -> str:
+    """One section for each module of a room: the first line of its docstring as the heading's sentence, then the rest."""
+    parts = [f"# {title}\n", NOTE.format(source=f"the docstrings in `{folder}/`"), opening + "\n"]
+    for path in sorted((PACKAGE / folder).glob("[!_]*.py")):
+        said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
+        parts.append(f"## {path.stem}\n\n{said}\n")
+    return "\n".join(parts)
+
+
+PAGES = {
+    "tables.md": tables,
+    "errors.md": error_pages,
+    "rules.md": lambda: from_docstrings(
+        "Rules",
+        "diagnose/rules",
+        "What `why` and `trace` look for. A rule's price is a simulation: the stream without it, subtracted.",
+    ),
+    "whatif.md": lambda: from_docstrings(
+        "What-ifs", "whatif", "Rewrites of a recorded stream: the question that a price or a remedy's gain answers."
+    ),
+    "lint.md": lambda: from_docstrings(
+        "Checks of lint",
+        "lint/checks",
+        "What `breakeven lint` sees without running anything. It says *may*: `why` says what it costs.",
+    ),
+}
+
+
+def main() -> int:
+    """Write the pages."""
+    for name, page in PAGES.items():
+        (ROOT / "docs" / name).write_text(page().rstrip() + "\n", encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
