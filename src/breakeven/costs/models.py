@@ -125,7 +125,7 @@ def _data() -> dict[str, dict[str, Model]]:
     found: dict[str, dict[str, Model]] = {}
     for file in sorted((files("breakeven.costs") / "data").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".json"):
-            for variant, stored in json.loads(file.read_text(encoding="utf-8"))["variants"].items():
+            for variant, stored in json.loads(file.read_text(encoding="utf-8")).get("variants", {}).items():
                 axes = tuple(Axis(*axis) for axis in stored["axes"])
                 found[variant] = {key: _model(one, axes) for key, one in stored["models"].items()}
     return found
