@@ -58,18 +58,23 @@ class Model:
     grid: Grid | None
     low: Intervals
     high: Intervals
+    names: frozenset[str]
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
-        none: Values = 0.0
-        compute = sum((weight * part.compute[name] for name, weight in self.compute if name in part.compute), none)
-        traffic = sum((weight * part.traffic[name] for name, weight in self.traffic if name in part.traffic), none)
-        fixed = sum((weight * part.fixed[name] for name, weight in self.fixed if name in part.fixed), none)
-        return compute, traffic, fixed
+        return _weighted(self.compute, part.compute), _weighted(self.traffic, part.traffic), _weighted(self.fixed, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part) -> Values:
         """The factor from the table of corrections."""
         return 1.0 if self.grid is None else x.exp(self.grid.at(x, part.coordinates) * _STEP)
+
+
+def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values]) -> Values:
+    total: Values = 0.0
+    for name, weight in weights:
+        if name in terms:  # a model lent from a related operation may know others
+            total = total + weight * terms[name]
+    return total
 
 
 @lru_cache(maxsize=8192)
@@ -140,7 +145,7 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
     compute, traffic, fixed = (
         tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
     )
-    return Model(compute, traffic, fixed, grid, _both(low), _both(high))
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
 
 
 def _both(factors: list[float]) -> Intervals:
