@@ -10,6 +10,7 @@ from fitting import corrections, growth
 from fitting.measurements import Group, stacked
 from fitting.nonneg import weights
 
+from breakeven.costs.models import PRODUCTS
 from breakeven.costs.operations import AXES
 from breakeven.costs.rates import rates
 from breakeven.costs.table import Axis
@@ -99,9 +100,9 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
     for kind in sorted({g.kind for g in seen}):
         of_kind = [g for g in seen if g.kind == kind]
         wide = models[f"*|{kind}"] = _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
-        for vendor, generation in sorted({(g.vendor, g.generation) for g in of_kind}):
-            alike = [g for g in of_kind if (g.vendor, g.generation) == (vendor, generation)]
-            near = models[f"{vendor} {generation}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
+        for family in sorted({_family(g) for g in of_kind}):
+            alike = [g for g in of_kind if _family(g) == family]
+            near = models[f"{family}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
             for group in alike if devices else ():
                 models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
     served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
@@ -126,6 +127,11 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     left = error - corrections.interpolation(axes, rows.places) @ values
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
+
+
+def _family(group: Group) -> str:
+    """What a device is first compared with: products with its generation, streams with its kind of memory."""
+    return f"{group.vendor} {group.generation}" if group.variant.startswith(PRODUCTS) else f"{group.memory} memory"
 
 
 def _importance(source: np.ndarray) -> np.ndarray:

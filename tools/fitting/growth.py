@@ -7,6 +7,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
+from fitting.measurements import EVERY, Everything
+
 from breakeven.costs.arithmetic import TABLE
 from breakeven.costs.families import conv, matmul, recurrent, rows
 from breakeven.costs.families.part import SMOOTH, Part
@@ -21,21 +23,25 @@ _GRANTED = 0.8
 _SAMPLES = (0.0, 0.35, 0.7, 1.0)
 
 
+def _all(variant: str) -> Everything:
+    return EVERY
+
+
 def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> list[Part]:
     """Parts that lie at these places of the variant's table: one for each way of being there that matters."""
     sizes = 2.0**places.T
     if variant in matmul.AXES:
-        return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device)]
+        return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device, _all)]
     if variant in conv.AXES:
         shapes: list[Mapping[str, np.ndarray | float]] = [
             {"n": sizes[0] / (14.0 * 14.0), "c": sizes[2], "h": 14.0, "w": 14.0, "k": sizes[1], "r": f, "s": f, "pad_h": f // 2, "pad_w": f // 2,
              "stride_h": 1.0, "stride_w": 1.0}
             for f in (1.0, 3.0, 5.0)
         ]  # fmt: skip
-        return [conv.work(TABLE, shape, dtype, device) for shape in shapes]
+        return [conv.work(TABLE, variant, shape, dtype, device, _all) for shape in shapes]
     if variant in recurrent.AXES:
         return [
-            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device)
+            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device, _all)
             for op in ("rnn", "lstm") for steps in (1.0, 50.0)
         ]  # fmt: skip
     if variant in rows.AXES:

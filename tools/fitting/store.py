@@ -7,6 +7,10 @@ from fitting.fit import Fitted, Trained, fit_variant
 from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
 from fitting.measurements import Group
 
+from breakeven.costs.models import further
+from breakeven.costs.rates import rates
+from breakeven.machine.gpus import find_gpu
+
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
 _UNTRIED = 0.7
 
@@ -68,11 +72,10 @@ def left_out(variant: str, groups: list[Group]) -> list[tuple[Group, np.ndarray,
 
 def nearest(fitted: Fitted, group: Group) -> Trained:
     """The model that serves a device which was not measured, as `costs.models` would look it up."""
-    for distance in range(10):
-        for generation in (group.generation + distance, group.generation - distance):
-            key = f"{group.vendor} {generation}|{group.kind}"
-            if key in fitted.models:
-                return fitted.models[key]
+    device = rates(find_gpu(group.gpu))
+    for key in further(group.variant, device, group.kind):
+        if key in fitted.models:
+            return fitted.models[key]
     return fitted.models.get(f"*|{group.kind}", fitted.models["*|any"])
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -57,7 +57,11 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
     mid: Values = 0.0
     high: Values = 0.0
     shares: list[Values] = [0.0, 0.0, 0.0]
-    for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates):
+
+    def wanted(variant: str) -> Container[str]:
+        return model(variant, task.rates, task.dtype, task.graph).names
+
+    for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates, wanted):
         fitted = model(part.variant, task.rates, task.dtype, task.graph)
         terms = fitted.terms(part)
         factor = part.times * fitted.correction(x, part)

@@ -24,7 +24,7 @@ _RELATED: Final[Mapping[str, tuple[str, ...]]] = {
     "launch": ("mul1",),
 }  # fmt: skip
 #: Variants whose arithmetic may run on matrix units.
-_PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
+PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
 #: Dtypes that may stand in for one another on a device, by kind; the rates are always the asked dtype's own.
 _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "plain": ("float32", "float64", "float16", "tf32", "bfloat16"), "tensor": ("float16", "bfloat16", "tf32"),
@@ -58,18 +58,23 @@ class Model:
     grid: Grid | None
     low: Intervals
     high: Intervals
+    names: frozenset[str]
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
-        none: Values = 0.0
-        compute = sum((weight * part.compute[name] for name, weight in self.compute if name in part.compute), none)
-        traffic = sum((weight * part.traffic[name] for name, weight in self.traffic if name in part.traffic), none)
-        fixed = sum((weight * part.fixed[name] for name, weight in self.fixed if name in part.fixed), none)
-        return compute, traffic, fixed
+        return _weighted(self.compute, part.compute), _weighted(self.traffic, part.traffic), _weighted(self.fixed, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part) -> Values:
         """The factor from the table of corrections."""
         return 1.0 if self.grid is None else x.exp(self.grid.at(x, part.coordinates) * _STEP)
+
+
+def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values]) -> Values:
+    total: Values = 0.0
+    for name, weight in weights:
+        if name in terms:  # a model lent from a related operation may know others
+            total = total + weight * terms[name]
+    return total
 
 
 @lru_cache(maxsize=8192)
@@ -94,7 +99,7 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
             if found is not None:
                 lent = (0.0 if one == dtype else _OTHER_DTYPE) + (0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
                 return found if lent == 0.0 else _widened(found, lent)
-    for key in _further(device, kind):
+    for key in further(variant, device, kind):
         for name in names:
             if key in data.get(name, {}):
                 return data[name][key]
@@ -103,7 +108,7 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
 
 def kind_of(variant: str, device: Rates, dtype: str) -> str:
     """`tensor` where an operation of products runs on matrix units in this dtype, else `plain`."""
-    return "tensor" if variant.startswith(_PRODUCTS) and dtype in device.tensor else "plain"
+    return "tensor" if variant.startswith(PRODUCTS) and dtype in device.tensor else "plain"
 
 
 def _widened(found: Model, by: float) -> Model:
@@ -111,9 +116,11 @@ def _widened(found: Model, by: float) -> Model:
     return replace(found, low=_both(low), high=_both(high))
 
 
-def _further(device: Rates, kind: str) -> Iterator[str]:
-    """Keys beyond the device: its vendor's generations, nearest first and newer before older, then everything."""
-    for distance in range(10):
+def further(variant: str, device: Rates, kind: str) -> Iterator[str]:
+    """Keys beyond the device: for products its vendor's generations, nearest first; for streams its kind of memory; then everything."""
+    if not variant.startswith(PRODUCTS):
+        yield f"{device.memory} memory|{kind}"
+    for distance in range(10 if variant.startswith(PRODUCTS) else 0):
         for generation in dict.fromkeys((device.generation + distance, device.generation - distance)):
             yield f"{device.vendor} {generation}|{kind}"
     yield f"*|{kind}"
@@ -140,7 +147,7 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
     compute, traffic, fixed = (
         tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
     )
-    return Model(compute, traffic, fixed, grid, _both(low), _both(high))
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
 
 
 def _both(factors: list[float]) -> Intervals:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 
@@ -25,7 +25,7 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
 _STAGED: Final = 65536.0
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Bytes over the link; pageable memory goes through a pinned buffer piece by piece. On the device they are read and written."""
     moved = c["bytes"]
     if op == "copy_d2d":

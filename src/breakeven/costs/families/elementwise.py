@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -48,7 +48,7 @@ def stream(x: Arithmetic, variant: str, moved: Values, elements: Values, dtype: 
     return Part(variant, compute, traffic, fixed, (x.log2(x.maximum(moved, 1.0)),), least)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """One kernel a direction; a gradient reads one tensor more (the saved input or output) than a unary operation does."""
     size = float(ITEM_SIZE[dtype])
     elements = c["elements"]
