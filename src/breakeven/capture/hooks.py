@@ -70,6 +70,7 @@ def catch_batch(batch: Batch) -> Callable[[], None]:
         restore()
         if batch.from_module is None:
             batch.from_module = _batch_of(self, [*args, *kwargs.values()])
+            _ask_cell(self, batch)
         return ordinary(self, *args, **kwargs)
 
     module.__call__ = looking  # type: ignore[method-assign]  # the ear itself
@@ -87,6 +88,21 @@ def _batch_of(module: torch.nn.Module, values: list[Any]) -> int | None:  # what
     return None
 
 
+def _ask_cell(module: torch.nn.Module, batch: Batch) -> None:
+    """A network of cells is called with time in front as often as not: the first cell's own input tells the batch."""
+    cell = next((m for m in module.modules() if isinstance(m, torch.nn.RNNCellBase) and m is not module), None)
+    if cell is None:
+        return
+
+    def look(_cell: torch.nn.Module, args: tuple[Any, ...]) -> None:  # whatever a cell takes
+        handle.remove()
+        tensor = _first_tensor(list(args))
+        if tensor is not None and tensor.dim() == 2:
+            batch.from_module = int(tensor.shape[0])
+
+    handle = cell.register_forward_pre_hook(look)
+
+
 def _leading(value: Any) -> int | None:  # whatever a loader yields
     tensor = _first_tensor(value)
     return int(tensor.shape[0]) if tensor is not None and tensor.dim() else None
@@ -102,13 +118,13 @@ def _first_tensor(value: Any) -> torch.Tensor | None:  # nested containers of an
     return None
 
 
-class _Counter(TorchDispatchMode):
+class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves its class hook without annotations
     @classmethod
     def _should_skip_dynamo(cls) -> bool:  # True would import the whole compiler, seconds, at the first operation
         return False
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self.seen = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # any operation
@@ -119,13 +135,13 @@ class _Counter(TorchDispatchMode):
 def count_operations() -> Callable[[], int]:
     """Begin to count tensor operations on this thread; the function returned ends it and says how many there were."""
     counter = _Counter()
-    counter.__enter__()
+    counter.__enter__()  # type: ignore[no-untyped-call]  # as above
 
     def end() -> int:
         from torch.utils._python_dispatch import _get_current_dispatch_mode
 
         if _get_current_dispatch_mode() is counter:
-            counter.__exit__(None, None, None)
+            counter.__exit__(None, None, None)  # type: ignore[no-untyped-call]  # as above
         return counter.seen
 
     return end

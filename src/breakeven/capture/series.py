@@ -90,7 +90,7 @@ def warmup_of(samples: Sequence[int]) -> int:
         return 0
     steady = statistics.median(samples[count // 2 :])
     for k in range(1, count // 2):
-        if statistics.median(samples[k : k + FEWEST_STEPS]) <= 1.1 * steady + 1:
+        if samples[k] <= 1.25 * steady + 1 and statistics.median(samples[k : k + FEWEST_STEPS]) <= 1.1 * steady + 1:
             return k
     return max(1, count // 2)
 
@@ -115,6 +115,8 @@ class Pace:
     def enough(self, series: Series, now: int) -> bool:
         """Whether to stop at this edge, which has just been added to `series`."""
         done = len(series.samples)
+        if done and series.samples[0] >= LONG_NS and self.limits == Limits():
+            return True  # so long a step holds its own warm-up many times over
         began = series.first_ns if series.first_ns is not None else now
         if self.counted_ns is None:
             if self._warming(done, now - began):
