@@ -84,6 +84,11 @@ def test_a_long_pause_is_the_users_and_a_short_one_the_frameworks() -> None:
     assert times(made, None).before_ns.tolist() == [5_000_000.0, 0.0]
 
 
+def test_between_the_engines_nodes_no_line_of_the_users_runs() -> None:
+    pause = {"host_ns": 5_000_000, **BACKWARD}
+    assert times(stream((MUL, {}), (MUL, pause), (MUL, pause)), None).before_ns.tolist() == [0.0, 5_000_000.0, 0.0]
+
+
 def test_host_work_is_as_long_as_it_was() -> None:
     python = call("host::python", kind=schema.Kind.HOST, device="cpu")
     found = times(stream((python, {"host_ns": 30_000})), None)

@@ -145,9 +145,11 @@ def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit
     is_host = (stream.calls[schema.CALL_KIND.name] == schema.Kind.HOST).to_numpy()[call]
     recorded = np.nan_to_num(stream.rows[schema.ROW_HOST.name].cast(pl.Float64).to_numpy())
     pause = np.where(is_host, recorded, np.nan_to_num(_steady(stream, schema.ROW_HOST.name)))
-    own = (pause >= LONG_PAUSE_NS * max(1.0, rate)) | is_host
+    starts = _backward_starts(stream, host_model())
+    in_engine = _is_backward(stream) & (starts == 0.0)  # between its nodes no line of the user's runs
+    own = ((pause >= LONG_PAUSE_NS * max(1.0, rate)) & ~in_engine) | is_host
     per_call = np.where(_is_backward(stream), costs.cpu_backward_host_ns[call], costs.cpu_host_ns[call])
-    framework = per_call * operations + _backward_starts(stream, host_model())
+    framework = per_call * operations + starts
     return CpuSplit(kernel, np.where(own, pause, 0.0), np.where(own, 0.0, pause), framework, measured)
 
 
