@@ -10,7 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from breakeven.capture.virtual import facts
-from breakeven.capture.virtual.marks import PARAMETER
+from breakeven.capture.virtual.marks import CUDA, PARAMETER
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.capture.virtual.rows import BACKWARD, OPTIMIZER
@@ -30,13 +30,14 @@ def _backward(patches: Patches, recorder: Recorder) -> None:
 
     def engine(outputs: Any, *args: Any, **kwargs: Any) -> Any:  # Any: torch's own
         before, recorder.phase = recorder.phase, BACKWARD
+        there, recorder.backward_device = recorder.backward_device, _device_of(recorder, outputs)
         recorder.engine_run += 1
         if torch.is_anomaly_enabled():
             recorder.notes.here(facts.ANOMALY, "autograd's anomaly mode is on: every backward operation is checked for NaN")
         try:
             return real(outputs, *args, **kwargs)
         finally:
-            recorder.phase = before
+            recorder.phase, recorder.backward_device = before, there
 
     real_seed = torch.autograd._make_grads
 
@@ -52,6 +53,11 @@ def _backward(patches: Patches, recorder: Recorder) -> None:
     patches.set(torch.autograd, "_engine_run_backward", engine)
     if hasattr(torch.utils.checkpoint, "_engine_run_backward"):
         patches.set(torch.utils.checkpoint, "_engine_run_backward", engine)
+
+
+def _device_of(recorder: Recorder, outputs: Any) -> int:  # Any: tensors or edges of the graph
+    first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
+    return CUDA if isinstance(first, torch.Tensor) and recorder.is_cuda(first) else 0
 
 
 def _optimizer(patches: Patches, recorder: Recorder) -> None:

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from breakeven.capture.virtual import autograd_node, denormals, facts, marks
 from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call, tensors
+from breakeven.capture.virtual.devices import CPU_DEVICE, names_cuda
 from breakeven.capture.virtual.lowered import Lowered, Lowerings
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
 from breakeven.capture.virtual.notes import Notes
@@ -65,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.novel = 0  # first executions of an operation on the device
         self.last_row = -1  # last row that ran on the device
         self.lowerings = Lowerings()
+        self.backward_device = 0  # where the engine's root is: what its formulas make from nothing is there too
         self.engine_run = 0  # how often the autograd engine has been started
         self.cast: Callable[[Plan, list[Any] | None, int, Any, Any], int] | None = (
             None  # autocast: logical dtype of a result (Any: any)
@@ -94,6 +96,8 @@ class Recorder(TorchDispatchMode):
         plan = self._plans.get(func)
         if plan is None:
             plan = self._plans[func] = self._plan(func)
+        if kwargs and names_cuda(kwargs.get("device")):  # a factory that was reached around its patch
+            return self._make_there(plan, args, kwargs, began)
         if plan.composite:
             with self:
                 return func.decompose(*args, **(kwargs or {}))
@@ -103,6 +107,15 @@ class Recorder(TorchDispatchMode):
             out = self.common(plan, args, kwargs, began)
         if self.tape is not None:
             self.tape.append((func, args, kwargs, out))
+        return out
+
+    def _make_there(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
+        before, self.request = self.request, CUDA
+        try:
+            out = self.common(plan, args, {**kwargs, "device": CPU_DEVICE}, began)
+        finally:
+            self.request = before
+        self.mark_result(out, CUDA)
         return out
 
     def common(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
@@ -150,6 +163,8 @@ class Recorder(TorchDispatchMode):
             self.meet(plan, args, kwargs)
         if self.request is not None and plan.fresh:
             device = self.request
+        elif self.backward_device and plan.factory:
+            device = CUDA
         start = perf_counter_ns()
         out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         spent = perf_counter_ns() - start
@@ -198,6 +213,8 @@ class Recorder(TorchDispatchMode):
             self.meet(plan, args, kwargs)
         if self.request is not None and plan.fresh:
             device = self.request
+        elif self.backward_device and plan.factory:
+            device = CUDA
         if self.hush:
             start = perf_counter_ns()
             out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)

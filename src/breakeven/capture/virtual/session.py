@@ -42,8 +42,11 @@ from breakeven.timeline import OpStream
 class Session:
     """One installed virtual GPU; made by `open_session`."""
 
-    def __init__(self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None) -> None:
+    def __init__(
+        self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None, surface: Surface
+    ) -> None:
         self.recorder = recorder
+        self.surface = surface
         self._outermost = outermost
         self._lift = lift
         self._patches = patches
@@ -91,6 +94,7 @@ class Session:
         """Put every patch back."""
         self.recorder.rows = None
         self._patches.undo()
+        self.recorder.marks.clear()
 
     def __enter__(self) -> Session:
         return self
@@ -111,7 +115,8 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     mover = Mover(recorder)
     ask_tensor.install(patches, recorder, mover)
     ask_factory.Factories(recorder, mover).install(patches)
-    Surface(recorder, gpu or T4).install(patches)
+    surface = Surface(recorder, gpu or T4)
+    surface.install(patches)
     phases.install(patches, recorder)
     lowerer = Lowerer(recorder)
     lowering_rnn.install(patches, recorder, lowerer)
@@ -131,7 +136,7 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     outermost.install(patches)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))  # type: ignore[no-untyped-call]  # as above
-    return Session(recorder, patches, notes, outermost, lifted)
+    return Session(recorder, patches, notes, outermost, lifted, surface)
 
 
 def _shadow(recorder: Recorder) -> Recorder:
