@@ -68,6 +68,10 @@ def _optimizer(patches: Patches, recorder: Recorder) -> None:
         recorder.phase = OPTIMIZER
         if recorder.rows is not None:
             mark_parameters(recorder, (p for group in optimizer.param_groups for p in group["params"]))
+            for state in optimizer.state.values():
+                for value in state.values() if isinstance(state, dict) else ():
+                    if isinstance(value, torch.Tensor):
+                        recorder.marks.add(value, PARAMETER)
 
     def after(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:  # Any: torch's hook protocol
         if phases:

@@ -130,7 +130,7 @@ class Recorder(TorchDispatchMode):
         signature: list[Any] = [plan]
         push = signature.append
         union, on_host, strict = 0, False, plan.strict
-        mark_of = self._mark
+        mark_of = self.mark_of
         for arg in args:
             if isinstance(arg, torch.Tensor):
                 mark = mark_of(arg)
@@ -291,7 +291,7 @@ class Recorder(TorchDispatchMode):
         signature.append(device)
         call = self._numbers.get(key := tuple(signature))
         if call is None:
-            made = make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None)
+            made = make_call(plan, self.mark_of, args, kwargs or {}, out, device, self.cast is not None)
             call = self._numbers[key] = rows.number(made)
             self._look_closer(made, site, args)
         at = rows.add(call, phase if device or phase != FORWARD else OTHER, site, gap, spent)
@@ -434,7 +434,7 @@ class Recorder(TorchDispatchMode):
         plan.special = self.specials.get(func._schema.name)
         return plan
 
-    def _mark(self, tensor: torch.Tensor) -> int:
+    def mark_of(self, tensor: torch.Tensor) -> int:
         """Marks of any tensor; a parameter is marked as one on the way."""
         if type(tensor) is torch.Tensor:
             try:
