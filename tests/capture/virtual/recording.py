@@ -76,10 +76,19 @@ def rows_of(stream: OpStream) -> tuple[Row, ...]:
     s = schema
     return tuple(
         Row(
-            r[s.CALL_OP.name], r[s.CALL_DEVICE.name], r[s.ROW_PHASE.name], r[s.CALL_DTYPE.name], r[s.CALL_INPUTS.name],
-            r[s.CALL_OUTPUTS.name], r[s.CALL_PARAMETERS.name], msgspec.json.decode(r[s.CALL_ATTRIBUTES.name]), r[s.ROW_WAITS.name],
-            r[s.ROW_STEP.name], stream.sites[r[s.ROW_SITE.name]].text if r[s.ROW_SITE.name] >= 0 else "", r[s.ROW_HOST.name],
+            r[s.CALL_OP.name],
+            r[s.CALL_DEVICE.name],
+            r[s.ROW_PHASE.name],
+            r[s.CALL_DTYPE.name],
+            r[s.CALL_INPUTS.name],
+            r[s.CALL_OUTPUTS.name],
+            r[s.CALL_PARAMETERS.name],
+            msgspec.json.decode(r[s.CALL_ATTRIBUTES.name]),
+            r[s.ROW_WAITS.name],
+            r[s.ROW_STEP.name],
+            stream.sites[r[s.ROW_SITE.name]].text if r[s.ROW_SITE.name] >= 0 else "",
+            r[s.ROW_HOST.name],
             r[s.ROW_CPU.name],
         )
         for r in stream.table().iter_rows(named=True)
-    )  # fmt: skip
+    )

@@ -11,19 +11,32 @@ from .recording import record, torch
 nn = torch.nn
 
 MADE = {
-    "zeros": lambda **o: torch.zeros(2, 3, **o), "ones": lambda **o: torch.ones(2, **o), "empty": lambda **o: torch.empty(2, **o),
-    "full": lambda **o: torch.full((2,), 1.0, **o), "rand": lambda **o: torch.rand(2, **o), "randn": lambda **o: torch.randn(2, **o),
-    "randint": lambda **o: torch.randint(0, 5, (2,), **o), "randperm": lambda **o: torch.randperm(4, **o),
-    "arange": lambda **o: torch.arange(4, **o), "linspace": lambda **o: torch.linspace(0, 1, 4, **o),
-    "logspace": lambda **o: torch.logspace(0, 1, 4, **o), "eye": lambda **o: torch.eye(3, **o),
-    "tensor": lambda **o: torch.tensor([1.0, 2.0], **o), "as_tensor": lambda **o: torch.as_tensor([1.0], **o),
-    "asarray": lambda **o: torch.asarray([1.0], **o), "scalar_tensor": lambda **o: torch.scalar_tensor(1.0, **o),
-    "tril_indices": lambda **o: torch.tril_indices(3, 3, **o), "hann_window": lambda **o: torch.hann_window(4, **o),
-    "fftfreq": lambda **o: torch.fft.fftfreq(4, **o), "empty_strided": lambda **o: torch.empty_strided((2,), (1,), **o),
+    "zeros": lambda **o: torch.zeros(2, 3, **o),
+    "ones": lambda **o: torch.ones(2, **o),
+    "empty": lambda **o: torch.empty(2, **o),
+    "full": lambda **o: torch.full((2,), 1.0, **o),
+    "rand": lambda **o: torch.rand(2, **o),
+    "randn": lambda **o: torch.randn(2, **o),
+    "randint": lambda **o: torch.randint(0, 5, (2,), **o),
+    "randperm": lambda **o: torch.randperm(4, **o),
+    "arange": lambda **o: torch.arange(4, **o),
+    "linspace": lambda **o: torch.linspace(0, 1, 4, **o),
+    "logspace": lambda **o: torch.logspace(0, 1, 4, **o),
+    "eye": lambda **o: torch.eye(3, **o),
+    "tensor": lambda **o: torch.tensor([1.0, 2.0], **o),
+    "as_tensor": lambda **o: torch.as_tensor([1.0], **o),
+    "asarray": lambda **o: torch.asarray([1.0], **o),
+    "scalar_tensor": lambda **o: torch.scalar_tensor(1.0, **o),
+    "tril_indices": lambda **o: torch.tril_indices(3, 3, **o),
+    "hann_window": lambda **o: torch.hann_window(4, **o),
+    "fftfreq": lambda **o: torch.fft.fftfreq(4, **o),
+    "empty_strided": lambda **o: torch.empty_strided((2,), (1,), **o),
     "sparse_coo_tensor": lambda **o: torch.sparse_coo_tensor([[0]], [1.0], (2,), check_invariants=True, **o),
-    "Linear": lambda **o: nn.Linear(2, 2, **o).weight, "Embedding": lambda **o: nn.Embedding(3, 2, **o).weight,
-    "LSTM": lambda **o: nn.LSTM(2, 2, **o).weight_hh_l0, "Parameter": lambda **o: nn.Parameter(torch.zeros(2, **o)),
-}  # fmt: skip
+    "Linear": lambda **o: nn.Linear(2, 2, **o).weight,
+    "Embedding": lambda **o: nn.Embedding(3, 2, **o).weight,
+    "LSTM": lambda **o: nn.LSTM(2, 2, **o).weight_hh_l0,
+    "Parameter": lambda **o: nn.Parameter(torch.zeros(2, **o)),
+}
 
 
 @pytest.mark.parametrize("name", MADE)
@@ -98,7 +111,11 @@ def test_draws_on_cuda_are_those_of_the_plain_script():
         torch.manual_seed(3)
         torch.cuda.manual_seed_all(99)
         dropped = torch.nn.functional.dropout
-        virtual = [torch.rand(3, device="cuda").cpu(), torch.randn(3, device="cuda").cpu(), dropped(torch.ones(9).cuda(), 0.5).cpu()]
+        virtual = [
+            torch.rand(3, device="cuda").cpu(),
+            torch.randn(3, device="cuda").cpu(),
+            dropped(torch.ones(9).cuda(), 0.5).cpu(),
+        ]
         assert [t.tolist() for t in virtual] == plain
 
 

@@ -38,7 +38,12 @@ def test_modules_optimizer_state_and_batches_are_moved():
     found = record(step, before=before, lift=True, steps=2)
     assert "lifted" in found.facts
     second = [row for row in found.rows if row.step == 1]
-    assert [row.op for row in second if row.op.startswith(("copy::", "sync::"))] == ["copy::h2d", "copy::h2d", "copy::d2h", "sync::item"]
+    assert [row.op for row in second if row.op.startswith(("copy::", "sync::"))] == [
+        "copy::h2d",
+        "copy::h2d",
+        "copy::d2h",
+        "sync::item",
+    ]
     assert all(row.device == "cuda:0" for row in second if row.phase in ("forward", "backward"))
     assert any(row.op.startswith("aten::_foreach_addcdiv_") and row.device == "cuda:0" for row in second)
 

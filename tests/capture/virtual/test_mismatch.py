@@ -16,9 +16,18 @@ def there(*shape):
 here = torch.ones
 
 ERRORS = {
-    "add": (lambda: there(3) + here(3), "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!"),
-    "matmul": (lambda: there(3, 3) @ here(3, 3), "Expected all tensors to be on the same device, but got mat2 is on cpu, different"),
-    "linear": (lambda: nn.Linear(3, 2).cuda()(here(2, 3)), r"but got mat1 is on cpu, different from other tensors on cuda:0 \(when"),
+    "add": (
+        lambda: there(3) + here(3),
+        "Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!",
+    ),
+    "matmul": (
+        lambda: there(3, 3) @ here(3, 3),
+        "Expected all tensors to be on the same device, but got mat2 is on cpu, different",
+    ),
+    "linear": (
+        lambda: nn.Linear(3, 2).cuda()(here(2, 3)),
+        r"but got mat1 is on cpu, different from other tensors on cuda:0 \(when",
+    ),
     "cat": (lambda: torch.cat([there(3), here(3)]), "Expected all tensors to be on the same device"),
     "stack of scalars": (lambda: torch.stack([there(), here(())]), "Expected all tensors to be on the same device"),
     "embedding": (lambda: nn.Embedding(3, 2).cuda()(torch.tensor([0])), "but got index is on cpu|Expected all tensors"),
@@ -35,8 +44,11 @@ ERRORS = {
         "Input and parameter tensors are not at the same device, found input tensor at cuda:0 and parameter tensor at cpu",
     ),
     "loss": (lambda: nn.functional.mse_loss(there(3), here(3)), "Expected all tensors to be on the same device"),
-    "device index into host": (lambda: here(3)[torch.zeros(1, dtype=torch.long, device="cuda")], "indices should be|Expected all"),
-}  # fmt: skip
+    "device index into host": (
+        lambda: here(3)[torch.zeros(1, dtype=torch.long, device="cuda")],
+        "indices should be|Expected all",
+    ),
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)
@@ -57,7 +69,9 @@ def test_repaired_it_goes_on_with_a_copy_and_a_fact_that_has_the_line(name):
 
 
 def test_a_number_in_a_tensor_may_come_from_the_host():
-    found = record(lambda: (there(3) * torch.tensor(2.0), torch.where(there(3) > 0, torch.tensor(1.0), there(3)), there(3) + 1), repair=False)
+    found = record(
+        lambda: (there(3) * torch.tensor(2.0), torch.where(there(3) > 0, torch.tensor(1.0), there(3)), there(3) + 1), repair=False
+    )
     assert "device_mismatch" not in found.facts
 
 
@@ -92,11 +106,26 @@ def test_healthy_training_has_no_mismatch():
     assert "device_mismatch" not in record(step, before=before, steps=2, repair=False).facts
 
 
-@pytest.mark.parametrize("reduce", [lambda t: t.max(1).values, lambda t: t.sort(1).values, lambda t: t.gather(1, t.argmax(1, keepdim=True)),
-                                    lambda t: t.cumsum(1), lambda t: t.index_select(1, torch.zeros(1, dtype=torch.long, device="cuda")),
-                                    lambda t: nn.functional.pad(t, (1, 1)), lambda t: nn.functional.max_pool1d(t[None], 2), lambda t: t[:, ::2],
-                                    lambda t: torch.nn.functional.normalize(t), lambda t: t.topk(2).values, lambda t: t.median(1).values,
-                                    lambda t: t.cummax(1).values, lambda t: t.unfold(1, 2, 1), lambda t: t.prod(1), lambda t: t.std(1)])  # fmt: skip
+@pytest.mark.parametrize(
+    "reduce",
+    [
+        lambda t: t.max(1).values,
+        lambda t: t.sort(1).values,
+        lambda t: t.gather(1, t.argmax(1, keepdim=True)),
+        lambda t: t.cumsum(1),
+        lambda t: t.index_select(1, torch.zeros(1, dtype=torch.long, device="cuda")),
+        lambda t: nn.functional.pad(t, (1, 1)),
+        lambda t: nn.functional.max_pool1d(t[None], 2),
+        lambda t: t[:, ::2],
+        lambda t: torch.nn.functional.normalize(t),
+        lambda t: t.topk(2).values,
+        lambda t: t.median(1).values,
+        lambda t: t.cummax(1).values,
+        lambda t: t.unfold(1, 2, 1),
+        lambda t: t.prod(1),
+        lambda t: t.std(1),
+    ],
+)
 def test_gradients_that_formulas_make_from_nothing_are_on_cuda(reduce):
     def step():
         leaf = torch.rand(4, 6, device="cuda", requires_grad=True)

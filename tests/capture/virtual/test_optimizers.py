@@ -9,11 +9,22 @@ from .recording import record, torch
 nn = torch.nn
 
 OPTIMIZERS = [
-    ("SGD", {"lr": 0.1}), ("SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}), ("Adam", {"lr": 0.01, "weight_decay": 0.1}),
-    ("Adam", {"lr": 0.01, "amsgrad": True}), ("AdamW", {"lr": 0.01}), ("RMSprop", {"lr": 0.01, "momentum": 0.9, "centered": True}),
-    ("Adagrad", {"lr": 0.01}), ("Adadelta", {}), ("RAdam", {}), ("Adamax", {}), ("Rprop", {}), ("NAdam", {"foreach": True}),
-    ("ASGD", {"foreach": True}), ("Adam", {"fused": True}), ("Adam", {"foreach": False}),
-]  # fmt: skip
+    ("SGD", {"lr": 0.1}),
+    ("SGD", {"lr": 0.1, "momentum": 0.9, "weight_decay": 0.01}),
+    ("Adam", {"lr": 0.01, "weight_decay": 0.1}),
+    ("Adam", {"lr": 0.01, "amsgrad": True}),
+    ("AdamW", {"lr": 0.01}),
+    ("RMSprop", {"lr": 0.01, "momentum": 0.9, "centered": True}),
+    ("Adagrad", {"lr": 0.01}),
+    ("Adadelta", {}),
+    ("RAdam", {}),
+    ("Adamax", {}),
+    ("Rprop", {}),
+    ("NAdam", {"foreach": True}),
+    ("ASGD", {"foreach": True}),
+    ("Adam", {"fused": True}),
+    ("Adam", {"foreach": False}),
+]
 
 
 def train(device, name, options, steps=4):

@@ -19,12 +19,20 @@ nn = torch.nn
 @pytest.mark.parametrize(
     "move",
     [
-        lambda t: t.cuda(), lambda t: t.to("cuda"), lambda t: t.to("cuda:0"), lambda t: t.to(torch.device("cuda")), lambda t: t.to(0),
-        lambda t: t.to(device="cuda", dtype=torch.float64), lambda t: t.to(torch.zeros(1, device="cuda")),
-        lambda t: t.type(torch.cuda.FloatTensor), lambda t: t.type("torch.cuda.FloatTensor"), lambda t: t.cuda(non_blocking=True),
-        lambda t: t.pin_memory().to("cuda", non_blocking=True), lambda t: t.to("cuda", torch.float16),
+        lambda t: t.cuda(),
+        lambda t: t.to("cuda"),
+        lambda t: t.to("cuda:0"),
+        lambda t: t.to(torch.device("cuda")),
+        lambda t: t.to(0),
+        lambda t: t.to(device="cuda", dtype=torch.float64),
+        lambda t: t.to(torch.zeros(1, device="cuda")),
+        lambda t: t.type(torch.cuda.FloatTensor),
+        lambda t: t.type("torch.cuda.FloatTensor"),
+        lambda t: t.cuda(non_blocking=True),
+        lambda t: t.pin_memory().to("cuda", non_blocking=True),
+        lambda t: t.to("cuda", torch.float16),
     ],
-)  # fmt: skip
+)
 def test_a_moved_tensor_says_that_it_is_on_cuda(move):
     with install():
         here = torch.ones(2, 3)

@@ -29,7 +29,11 @@ def backward_of(make, *shape, **options):
     [
         (lambda: nn.RNN(3, 5), "cudnn::rnn", {"hidden": 5, "input": 3, "layers": 1, "batch": 2, "timesteps": 7}),
         (lambda: nn.RNN(3, 5, nonlinearity="relu"), "cudnn::rnn", {"hidden": 5}),
-        (lambda: nn.LSTM(3, 5, 2, dropout=0.5), "cudnn::lstm", {"hidden": 5, "layers": 2, "dropout": 0.5, "bidirectional": False}),
+        (
+            lambda: nn.LSTM(3, 5, 2, dropout=0.5),
+            "cudnn::lstm",
+            {"hidden": 5, "layers": 2, "dropout": 0.5, "bidirectional": False},
+        ),
         (lambda: nn.LSTM(3, 5, bidirectional=True), "cudnn::lstm", {"bidirectional": True, "train": True}),
         (lambda: nn.LSTM(3, 5, batch_first=True), "cudnn::lstm", {"batch": 7, "timesteps": 2}),
         (lambda: nn.LSTM(3, 5, proj_size=2), "cudnn::lstm", {"hidden": 5, "projection": 2}),
@@ -41,7 +45,9 @@ def backward_of(make, *shape, **options):
 def test_a_layer_is_one_call_forward_and_one_backward(make, op, said):
     if op is None:
         module = make()
-        found = record(lambda: module(torch.rand(7, 2, 3, device="cuda", dtype=torch.float64))[0].sum().backward(), before=module.cuda)
+        found = record(
+            lambda: module(torch.rand(7, 2, 3, device="cuda", dtype=torch.float64))[0].sum().backward(), before=module.cuda
+        )
         assert found.the("cudnn::lstm").dtype == "float64"
         return
     found = backward_of(make, 7, 2, 3, steps=2)
@@ -87,8 +93,13 @@ def test_a_cell_is_two_products_and_a_fused_kernel(make, fused):
     found = backward_of(make, 2, 3, steps=2)
     forward = [row.op for row in found.rows if row.phase == "forward" and row.step == 1]
     assert forward[-7:-1] == [
-        "aten::zeros" if fused == "lstm" else forward[-7], "aten::t", "aten::mm", "aten::t", "aten::mm", f"aten::_thnn_fused_{fused}_cell",
-    ]  # fmt: skip
+        "aten::zeros" if fused == "lstm" else forward[-7],
+        "aten::t",
+        "aten::mm",
+        "aten::t",
+        "aten::mm",
+        f"aten::_thnn_fused_{fused}_cell",
+    ]
     backward = [row for row in found.rows if row.phase == "backward" and row.step == 1]
     names = [row.op for row in backward]
     assert sum("_thnn_fused" in name for name in names) == 1

@@ -34,7 +34,8 @@ WAITS = {
         ["copy::h2d", "copy::d2h", "sync::repeat_interleave"],
     ),
     "repeat_interleave of known size": (
-        lambda: torch.repeat_interleave(on_cuda(2), torch.tensor([1, 2], device="cuda"), output_size=3), ["copy::h2d"],
+        lambda: torch.repeat_interleave(on_cuda(2), torch.tensor([1, 2], device="cuda"), output_size=3),
+        ["copy::h2d"],
     ),
     "one_hot": (lambda: functional.one_hot(torch.zeros(3, dtype=torch.long, device="cuda")), ["copy::d2h", "sync::item"]),
     "one_hot of known width": (lambda: functional.one_hot(torch.zeros(3, dtype=torch.long, device="cuda"), 4), []),
@@ -45,7 +46,7 @@ WAITS = {
     "detach": (lambda: on_cuda(3).detach(), []),
     "inverse": (lambda: torch.linalg.inv(torch.eye(3, device="cuda")), ["copy::d2h", "sync::check"]),
     "nothing on cuda": (lambda: torch.ones(3).sum().item(), []),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WAITS)

@@ -143,9 +143,22 @@ class Plan:
     """
 
     __slots__ = (
-        "composite", "factory", "fresh", "func", "in_place", "kept", "kept_names", "mixes", "name", "random", "run", "seen", "silent",
-        "special", "strict",
-    )  # fmt: skip
+        "composite",
+        "factory",
+        "fresh",
+        "func",
+        "in_place",
+        "kept",
+        "kept_names",
+        "mixes",
+        "name",
+        "random",
+        "run",
+        "seen",
+        "silent",
+        "special",
+        "strict",
+    )
 
     def __init__(self, func: Any) -> None:  # Any: an OpOverload, which torch leaves without annotations
         schema = func._schema

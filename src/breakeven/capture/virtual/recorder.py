@@ -74,6 +74,9 @@ class Recorder(TorchDispatchMode):
         self.accumulated: Callable[[torch.Tensor], None] | None = None  # autocast: a leaf's gradient arrives
         self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
         self.repair = True
+        self.meet: Callable[[Plan, Any, Any], None] = (
+            _nothing  # a CPU tensor meets a cuda one (`mismatch.meet`; Any: any operation)
+        )
         self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
         self.specials: dict[str, Callable[..., Any]] = {}  # Any: any operation
         self._spot = (0, 0)
@@ -259,12 +262,6 @@ class Recorder(TorchDispatchMode):
         elif isinstance(out, torch.Tensor):
             self.marks.drop(out, ~0)
             self.marks.add(out, mark)
-
-    def meet(self, plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
-        """A CPU tensor meets a cuda one: moved, repaired, or CUDA's error."""
-        from breakeven.capture.virtual.mismatch import meet
-
-        meet(self, plan, args, kwargs or {})
 
     # --- rows ------------------------------------------------------------------------------------------------------
 
@@ -462,6 +459,10 @@ class Recorder(TorchDispatchMode):
     def is_calm(self) -> bool:
         """Whether rows are being left now."""
         return self.rows is not None and not self.hush and not self.off
+
+
+def _nothing(plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
+    return None
 
 
 __all__ = ["NOWHERE", "Recorder"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 
 from breakeven.capture.virtual import (
@@ -15,6 +16,7 @@ from breakeven.capture.virtual import (
     loader,
     lowering_cells,
     lowering_rnn,
+    mismatch,
     parallel,
     phases,
     saving,
@@ -110,7 +112,7 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     notes = Notes(sites)
     recorder = Recorder(Marks(), sites, notes)
     recorder.repair = repair
-    recorder.specials = specials(recorder)
+    _equip(recorder)
     patches = Patches()
     mover = Mover(recorder)
     ask_tensor.install(patches, recorder, mover)
@@ -139,10 +141,16 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     return Session(recorder, patches, notes, outermost, lifted, surface)
 
 
+def _equip(recorder: Recorder) -> None:
+    """Give a recorder what it calls back into."""
+    recorder.specials = specials(recorder)
+    recorder.meet = partial(mismatch.meet, recorder)
+
+
 def _shadow(recorder: Recorder) -> Recorder:
     """A mode for another thread: marks like the recorder, records nothing."""
     shadow = Recorder(recorder.marks, recorder.sites, recorder.notes)
-    shadow.specials = specials(shadow)
+    _equip(shadow)
     shadow.repair, shadow.move = recorder.repair, recorder.move
     return shadow
 
