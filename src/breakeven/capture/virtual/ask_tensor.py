@@ -15,6 +15,7 @@ from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 
 _Tensor = torch._C.TensorBase
+_SHOWN = 1000  # elements from which torch prints a summary
 
 
 def install(patches: Patches, recorder: Recorder, mover: Mover) -> None:
@@ -133,8 +134,24 @@ def _reads(patches: Patches, recorder: Recorder) -> None:
     ):
         if hasattr(_Tensor, name):
             patches.set(torch.Tensor, name, _tagged(recorder, getattr(torch.Tensor, name), tag))
-    for name in ("__repr__", "__format__"):
-        patches.set(torch.Tensor, name, _tagged(recorder, getattr(torch.Tensor, name), "print"))
+    patches.set(torch.Tensor, "__format__", _tagged(recorder, torch.Tensor.__format__, "print"))
+    real_repr: Callable[..., str] = torch.Tensor.__repr__
+
+    def shown(self: torch.Tensor, *, tensor_contents: Any = None) -> str:  # Any: torch's own
+        """Printing reads what is shown, below any mode: one wait for all of it (CUDA runs some small kernels besides)."""
+        if not of(self) & CUDA:
+            return real_repr(self, tensor_contents=tensor_contents)
+        began = perf_counter_ns()
+        recorder.hush += 1
+        try:
+            text = real_repr(self, tensor_contents=tensor_contents)
+        finally:
+            recorder.hush -= 1
+        recorder.device_ops += 1
+        recorder.waited("print", min(self.numel(), _SHOWN) * self.element_size(), began=began)
+        return text
+
+    patches.set(torch.Tensor, "__repr__", shown)
 
 
 def _tagged(recorder: Recorder, real: Callable[..., Any], tag: str) -> Callable[..., Any]:  # Any: any method

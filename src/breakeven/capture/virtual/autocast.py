@@ -114,7 +114,7 @@ class Autocast:
 
     def install(self, patches: Patches) -> None:
         """Patch the entry and exit of regions."""
-        cls = torch.amp.autocast_mode.autocast
+        cls: Any = torch.amp.autocast_mode.autocast  # Any: torch leaves its entry without annotations
         real_enter, real_exit = cls.__enter__, cls.__exit__
         recorder = self._recorder
 

@@ -86,8 +86,8 @@ class Lowerer:
         return out
 
     def mark_of(self, tensor: torch.Tensor) -> int:
-        """Marks of a tensor (see `Marks.of`)."""
-        return self._recorder.marks.of(tensor)
+        """Marks of a tensor (see `Recorder.mark_of`)."""
+        return self._recorder.mark_of(tensor)
 
     def _leave_rows(
         self, form: Form, gap: int, start: int, weights: Iterable[torch.Tensor], keeps_sums: bool, spent: int

@@ -9,6 +9,7 @@ import torch
 
 from breakeven.capture.virtual import facts, mismatch
 from breakeven.capture.virtual.lowering import Form, Lowerer, device_call
+from breakeven.capture.virtual.marks import CUDA
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 
@@ -22,6 +23,19 @@ def install(patches: Patches, recorder: Recorder, lowerer: Lowerer) -> None:
         layer = _layer(op, getattr(torch._C._VariableFunctions, name), recorder, lowerer)
         patches.set(torch._VF, name, layer)
         patches.set(torch, name, layer)
+    pad = torch._C._VariableFunctions._pad_packed_sequence
+
+    def pad_packed(data: torch.Tensor, *args: Any) -> Any:  # Any: torch's form
+        """Made in C++ from the options of its input: the padded tensor is where that is, the lengths are on the host."""
+        before, recorder.request = recorder.request, CUDA if recorder.is_cuda(data) else recorder.request
+        try:
+            padded, lengths = pad(data, *args)
+        finally:
+            recorder.request = before
+        recorder.marks.drop(lengths, ~0)
+        return padded, lengths
+
+    patches.set(torch._VF, "_pad_packed_sequence", pad_packed)
     real = torch.nn.RNNBase.flatten_parameters
     patches.set(torch.nn.RNNBase, "flatten_parameters", lambda self: None if _on_cuda(recorder, self) else real(self))
 

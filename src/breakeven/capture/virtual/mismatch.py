@@ -15,12 +15,13 @@ if TYPE_CHECKING:
     from breakeven.capture.virtual.recorder import Recorder
 
 
-def meet(recorder: Recorder, plan: Plan, args: Any, kwargs: dict[str, Any]) -> None:  # Any: any operation
+def meet(recorder: Recorder, plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
     """Handle an operation that mixes devices where CUDA does not allow it.
 
     Raises:
         RuntimeError: CUDA's error, unless the session repairs or lifts.
     """
+    kwargs = kwargs or {}
     strays = [t for t in tensors(args) + tensors(kwargs.values()) if not recorder.is_cuda(t) and (t.dim() or plan.strict)]
     if recorder.move is not None:
         for stray in strays:

@@ -18,16 +18,19 @@ from breakeven.capture.virtual.recorder import Recorder
 def install(patches: Patches, recorder: Recorder, mover: Mover, shadow: Callable[[], Recorder]) -> None:
     """Patch what spreads a batch over devices, and what a thread runs."""
 
-    def scatter(
-        tensor: torch.Tensor, devices: Any = None, chunk_sizes: Any = None, dim: int = 0, streams: Any = None, *, out: Any = None
-    ) -> tuple[torch.Tensor, ...]:  # Any: torch's own
-        return (mover.move(tensor, CUDA),)
+    def send(value: Any) -> Any:  # Any: nested arguments
+        if isinstance(value, torch.Tensor):
+            return mover.move(value, CUDA)
+        if isinstance(value, tuple) and hasattr(value, "_fields"):
+            return type(value)(*map(send, value))
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(send, value))
+        return {k: send(v) for k, v in value.items()} if isinstance(value, dict) else value
 
-    from torch.nn.parallel import comm
+    from torch.nn.parallel import scatter_gather
 
-    patches.set(comm, "scatter", scatter)
-    patches.set(comm, "gather", lambda tensors, dim=0, destination=None, *, out=None: torch.cat(list(tensors), dim))
-    patches.set(comm, "broadcast", lambda tensor, devices=None, *, out=None: (mover.move(tensor, CUDA),))
+    # The batch is whole on the one device. torch's own would ask C++ for `torch.device(0)`, which a CPU build does not have.
+    patches.set(scatter_gather, "scatter", lambda inputs, target_gpus, dim=0: [send(inputs)])
     real = threading.Thread.run
 
     def run(self: threading.Thread) -> None:

@@ -10,7 +10,7 @@ import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from breakeven.capture.virtual import facts
-from breakeven.capture.virtual.marks import PARAMETER
+from breakeven.capture.virtual.marks import CUDA, PARAMETER
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.capture.virtual.rows import BACKWARD, OPTIMIZER
@@ -30,13 +30,14 @@ def _backward(patches: Patches, recorder: Recorder) -> None:
 
     def engine(outputs: Any, *args: Any, **kwargs: Any) -> Any:  # Any: torch's own
         before, recorder.phase = recorder.phase, BACKWARD
+        there, recorder.backward_device = recorder.backward_device, _device_of(recorder, outputs)
         recorder.engine_run += 1
         if torch.is_anomaly_enabled():
             recorder.notes.here(facts.ANOMALY, "autograd's anomaly mode is on: every backward operation is checked for NaN")
         try:
             return real(outputs, *args, **kwargs)
         finally:
-            recorder.phase = before
+            recorder.phase, recorder.backward_device = before, there
 
     real_seed = torch.autograd._make_grads
 
@@ -54,6 +55,11 @@ def _backward(patches: Patches, recorder: Recorder) -> None:
         patches.set(torch.utils.checkpoint, "_engine_run_backward", engine)
 
 
+def _device_of(recorder: Recorder, outputs: Any) -> int:  # Any: tensors or edges of the graph
+    first = outputs[0] if isinstance(outputs, (list, tuple)) and outputs else outputs
+    return CUDA if isinstance(first, torch.Tensor) and recorder.is_cuda(first) else 0
+
+
 def _optimizer(patches: Patches, recorder: Recorder) -> None:
     phases: list[int] = []
 
@@ -62,6 +68,10 @@ def _optimizer(patches: Patches, recorder: Recorder) -> None:
         recorder.phase = OPTIMIZER
         if recorder.rows is not None:
             mark_parameters(recorder, (p for group in optimizer.param_groups for p in group["params"]))
+            for state in optimizer.state.values():
+                for value in state.values() if isinstance(state, dict) else ():
+                    if isinstance(value, torch.Tensor):
+                        recorder.marks.add(value, PARAMETER)
 
     def after(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:  # Any: torch's hook protocol
         if phases:

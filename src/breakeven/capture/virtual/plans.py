@@ -134,6 +134,7 @@ class Plan:
         kept: positions and names of the arguments that tell something.
         kept_names: the same arguments, given by name.
         fresh: its result owns new storage (no view, nothing written in place).
+        factory: it takes no tensor.
         in_place: it writes into its first argument and returns it, so its result's shape tells nothing new.
         composite: it is made of other operations, and reaches a mode only under inference mode.
         silent: it leaves no row.
@@ -142,9 +143,22 @@ class Plan:
     """
 
     __slots__ = (
-        "composite", "fresh", "func", "in_place", "kept", "kept_names", "mixes", "name", "random", "run", "seen", "silent",
-        "special", "strict",
-    )  # fmt: skip
+        "composite",
+        "factory",
+        "fresh",
+        "func",
+        "in_place",
+        "kept",
+        "kept_names",
+        "mixes",
+        "name",
+        "random",
+        "run",
+        "seen",
+        "silent",
+        "special",
+        "strict",
+    )
 
     def __init__(self, func: Any) -> None:  # Any: an OpOverload, which torch leaves without annotations
         schema = func._schema
@@ -163,6 +177,7 @@ class Plan:
         self.mixes = base in _MIXING
         self.strict = base in _STRICT
         self.random = any(a.name == "generator" for a in schema.arguments)
+        self.factory = self.fresh and all(_plain(a) for a in schema.arguments)  # takes no tensor
         self.seen = False  # ran on the device before
         self.special: Special | None = None
 

@@ -17,6 +17,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from breakeven.capture.virtual import autograd_node, denormals, facts, marks
 from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call, tensors
+from breakeven.capture.virtual.devices import CPU_DEVICE, names_cuda
 from breakeven.capture.virtual.lowered import Lowered, Lowerings
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
 from breakeven.capture.virtual.notes import Notes
@@ -65,6 +66,7 @@ class Recorder(TorchDispatchMode):
         self.novel = 0  # first executions of an operation on the device
         self.last_row = -1  # last row that ran on the device
         self.lowerings = Lowerings()
+        self.backward_device = 0  # where the engine's root is: what its formulas make from nothing is there too
         self.engine_run = 0  # how often the autograd engine has been started
         self.cast: Callable[[Plan, list[Any] | None, int, Any, Any], int] | None = (
             None  # autocast: logical dtype of a result (Any: any)
@@ -72,6 +74,9 @@ class Recorder(TorchDispatchMode):
         self.accumulated: Callable[[torch.Tensor], None] | None = None  # autocast: a leaf's gradient arrives
         self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
         self.repair = True
+        self.meet: Callable[[Plan, Any, Any], None] = (
+            _nothing  # a CPU tensor meets a cuda one (`mismatch.meet`; Any: any operation)
+        )
         self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
         self.specials: dict[str, Callable[..., Any]] = {}  # Any: any operation
         self._spot = (0, 0)
@@ -94,6 +99,8 @@ class Recorder(TorchDispatchMode):
         plan = self._plans.get(func)
         if plan is None:
             plan = self._plans[func] = self._plan(func)
+        if kwargs and names_cuda(kwargs.get("device")):  # a factory that was reached around its patch
+            return self._make_there(plan, args, kwargs, began)
         if plan.composite:
             with self:
                 return func.decompose(*args, **(kwargs or {}))
@@ -103,6 +110,15 @@ class Recorder(TorchDispatchMode):
             out = self.common(plan, args, kwargs, began)
         if self.tape is not None:
             self.tape.append((func, args, kwargs, out))
+        return out
+
+    def _make_there(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
+        before, self.request = self.request, CUDA
+        try:
+            out = self.common(plan, args, {**kwargs, "device": CPU_DEVICE}, began)
+        finally:
+            self.request = before
+        self.mark_result(out, CUDA)
         return out
 
     def common(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
@@ -117,7 +133,7 @@ class Recorder(TorchDispatchMode):
         signature: list[Any] = [plan]
         push = signature.append
         union, on_host, strict = 0, False, plan.strict
-        mark_of = self._mark
+        mark_of = self.mark_of
         for arg in args:
             if isinstance(arg, torch.Tensor):
                 mark = mark_of(arg)
@@ -150,6 +166,8 @@ class Recorder(TorchDispatchMode):
             self.meet(plan, args, kwargs)
         if self.request is not None and plan.fresh:
             device = self.request
+        elif self.backward_device and plan.factory:
+            device = CUDA
         start = perf_counter_ns()
         out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
         spent = perf_counter_ns() - start
@@ -198,6 +216,8 @@ class Recorder(TorchDispatchMode):
             self.meet(plan, args, kwargs)
         if self.request is not None and plan.fresh:
             device = self.request
+        elif self.backward_device and plan.factory:
+            device = CUDA
         if self.hush:
             start = perf_counter_ns()
             out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
@@ -243,12 +263,6 @@ class Recorder(TorchDispatchMode):
             self.marks.drop(out, ~0)
             self.marks.add(out, mark)
 
-    def meet(self, plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
-        """A CPU tensor meets a cuda one: moved, repaired, or CUDA's error."""
-        from breakeven.capture.virtual.mismatch import meet
-
-        meet(self, plan, args, kwargs or {})
-
     # --- rows ------------------------------------------------------------------------------------------------------
 
     def _leave_row(
@@ -274,7 +288,7 @@ class Recorder(TorchDispatchMode):
         signature.append(device)
         call = self._numbers.get(key := tuple(signature))
         if call is None:
-            made = make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None)
+            made = make_call(plan, self.mark_of, args, kwargs or {}, out, device, self.cast is not None)
             call = self._numbers[key] = rows.number(made)
             self._look_closer(made, site, args)
         at = rows.add(call, phase if device or phase != FORWARD else OTHER, site, gap, spent)
@@ -417,7 +431,7 @@ class Recorder(TorchDispatchMode):
         plan.special = self.specials.get(func._schema.name)
         return plan
 
-    def _mark(self, tensor: torch.Tensor) -> int:
+    def mark_of(self, tensor: torch.Tensor) -> int:
         """Marks of any tensor; a parameter is marked as one on the way."""
         if type(tensor) is torch.Tensor:
             try:
@@ -445,6 +459,10 @@ class Recorder(TorchDispatchMode):
     def is_calm(self) -> bool:
         """Whether rows are being left now."""
         return self.rows is not None and not self.hush and not self.off
+
+
+def _nothing(plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation
+    return None
 
 
 __all__ = ["NOWHERE", "Recorder"]

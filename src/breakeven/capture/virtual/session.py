@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from functools import partial
 from types import TracebackType
 
 from breakeven.capture.virtual import (
@@ -15,6 +16,7 @@ from breakeven.capture.virtual import (
     loader,
     lowering_cells,
     lowering_rnn,
+    mismatch,
     parallel,
     phases,
     saving,
@@ -42,8 +44,11 @@ from breakeven.timeline import OpStream
 class Session:
     """One installed virtual GPU; made by `open_session`."""
 
-    def __init__(self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None) -> None:
+    def __init__(
+        self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None, surface: Surface
+    ) -> None:
         self.recorder = recorder
+        self.surface = surface
         self._outermost = outermost
         self._lift = lift
         self._patches = patches
@@ -91,6 +96,7 @@ class Session:
         """Put every patch back."""
         self.recorder.rows = None
         self._patches.undo()
+        self.recorder.marks.clear()
 
     def __enter__(self) -> Session:
         return self
@@ -106,12 +112,13 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     notes = Notes(sites)
     recorder = Recorder(Marks(), sites, notes)
     recorder.repair = repair
-    recorder.specials = specials(recorder)
+    _equip(recorder)
     patches = Patches()
     mover = Mover(recorder)
     ask_tensor.install(patches, recorder, mover)
     ask_factory.Factories(recorder, mover).install(patches)
-    Surface(recorder, gpu or T4).install(patches)
+    surface = Surface(recorder, gpu or T4)
+    surface.install(patches)
     phases.install(patches, recorder)
     lowerer = Lowerer(recorder)
     lowering_rnn.install(patches, recorder, lowerer)
@@ -131,13 +138,19 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     outermost.install(patches)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))  # type: ignore[no-untyped-call]  # as above
-    return Session(recorder, patches, notes, outermost, lifted)
+    return Session(recorder, patches, notes, outermost, lifted, surface)
+
+
+def _equip(recorder: Recorder) -> None:
+    """Give a recorder what it calls back into."""
+    recorder.specials = specials(recorder)
+    recorder.meet = partial(mismatch.meet, recorder)
 
 
 def _shadow(recorder: Recorder) -> Recorder:
     """A mode for another thread: marks like the recorder, records nothing."""
     shadow = Recorder(recorder.marks, recorder.sites, recorder.notes)
-    shadow.specials = specials(shadow)
+    _equip(shadow)
     shadow.repair, shadow.move = recorder.repair, recorder.move
     return shadow
 
