@@ -157,7 +157,9 @@ def test_a_script_sees_what_it_writes_and_the_users_files_stay_as_they_were(
 @pytest.mark.slow
 def test_what_is_started_by_the_script_cannot_write_over_the_users_files_either(run_script: Run, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
-    result = run_script("import os, subprocess\nsubprocess.run(['rm', '-f', 'kept'])\nsubprocess.run('echo x > kept', shell=True)\n")
+    result = run_script(
+        "import os, subprocess\nsubprocess.run(['rm', '-f', 'kept'])\nsubprocess.run('echo x > kept', shell=True)\n"
+    )
     assert result.error() is None
     if (tmp_path / "kept").exists() and (tmp_path / "kept").read_text() == "kept":
         return

@@ -51,8 +51,9 @@ class Timing:
         if self._first_edge is None:
             self._first_edge = now
             self.look_at_batch()
-        limits = Limits(self.spec.request.steps, self.spec.request.seconds)
-        pace = self._paces.setdefault(id(series), Pace(limits))
+        pace = self._paces.get(id(series))
+        if pace is None:
+            pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
             self._stop()
         if now - self._written > MILESTONE_NS:
@@ -97,9 +98,14 @@ class Timing:
             best = max(groups, key=lambda g: (g.device != "cpu", g.total_ns))
             looped = best.place.kind == "loop" or (best.place.kind == "backward" and best.loop_line is None)
             return ("loop" if looped else "step"), best
-        if end.how in ("ok", "exit", "timeout") and not end.failed and self.steps is not None and self.steps.log:
-            whole = self.clock() - self.steps.log[0][1]
-            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (self.steps.wait_ns,), 0)
+        steps = self.steps
+        if steps is None or not steps.log or end.failed:
+            return None, None
+        # A run that was cut off says something only where nothing in the source says that steps were still to come.
+        cut_off = end.how == "timeout" and not {"step", "backward"} & steps.book.attributes_called
+        if end.how in ("ok", "exit") or cut_off:
+            whole = self.clock() - steps.log[0][1]
+            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (steps.wait_ns,), 0)
         return None, None
 
     def _segments(self) -> tuple[tuple[int, int], ...]:
