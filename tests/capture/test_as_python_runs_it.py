@@ -62,7 +62,8 @@ def test_a_module_is_run_as_python_m_runs_it(tmp_path: Path) -> None:
     (package / "__init__.py").write_text("")
     (package / "parts.py").write_text("def epoch(step):\n    for i in range(30):\n        step(i)\n")
     (package / "train.py").write_text(
-        "import sys\nfrom .parts import epoch\nassert __name__ == '__main__' and __package__ == 'lab' and __spec__.name == 'lab.train'\n"
+        "import sys\nfrom .parts import epoch\n"
+        "assert __name__ == '__main__' and __package__ == 'lab' and __spec__.name == 'lab.train'\n"
         "assert sys.argv == [__file__, 'x'], sys.argv\n"
         "import torch\nnet = torch.nn.Linear(2, 2).cuda()\nsgd = torch.optim.SGD(net.parameters(), 0.1)\n"
         "def step(i):\n    net(torch.ones(3, 2).cuda()).sum().backward()\n    sgd.step()\nepoch(step)\n"

@@ -12,11 +12,33 @@ import pytest
 torch = pytest.importorskip("torch", reason="captures run PyTorch scripts")
 
 #: Public names of `torch.cuda` and `torch.accelerator` that need arguments of their own, or that only a driver has.
-NEEDS_MORE = {
-    "CUDAGraph", "CUDAPluggableAllocator", "MemPool", "GreenContext", "NewType", "Any", "Callable", "cast", "classproperty", "lru_cache", "deprecated",
-    "change_current_allocator", "check_error", "device_of", "get_stream_from_external", "graph", "Graph", "is_current_stream_capturing",
-    "make_graphed_callables", "set_stream", "stream", "use_mem_pool", "cudaStatus",
-}  # fmt: skip
+NEEDS_MORE = set(
+    [
+        "CUDAGraph",
+        "CUDAPluggableAllocator",
+        "MemPool",
+        "GreenContext",
+        "NewType",
+        "Any",
+        "Callable",
+        "cast",
+        "classproperty",
+        "lru_cache",
+        "deprecated",
+        "change_current_allocator",
+        "check_error",
+        "device_of",
+        "get_stream_from_external",
+        "graph",
+        "Graph",
+        "is_current_stream_capturing",
+        "make_graphed_callables",
+        "set_stream",
+        "stream",
+        "use_mem_pool",
+        "cudaStatus",
+    ]
+)
 
 LINES = """\
 torch.zeros(2, device="cuda")
@@ -43,7 +65,8 @@ torch.compile(torch.nn.Linear(2, 2))(torch.ones(1, 2)), torch.compile(mode="max-
 next(iter(torch.utils.data.DataLoader([torch.ones(2)] * 4, batch_size=2, pin_memory=True))).cuda()
 torch.random.fork_rng().__enter__(), torch.cuda.get_rng_state(), torch.cuda.set_rng_state(torch.cuda.get_rng_state())
 torch.utils.checkpoint.checkpoint(torch.nn.Linear(2, 2).cuda(), torch.ones(1, 2).cuda(), use_reentrant=False).sum().backward()
-torch.optim.AdamW(torch.nn.Linear(2, 2).cuda().parameters(), fused=True), torch.optim.SGD([torch.ones(1, device="cuda")], 0.1).step()
+torch.optim.AdamW(torch.nn.Linear(2, 2).cuda().parameters(), fused=True)
+torch.optim.SGD([torch.ones(1, device="cuda")], 0.1).step()
 torch.sparse_coo_tensor([[0]], [1.0], device="cuda"), torch.as_tensor([1.0], device="cuda"), torch.full((2,), 1.0, device="cuda")
 torch.save({"a": torch.ones(2).cuda()}, b := __import__("io").BytesIO()), b.seek(0), torch.load(b, map_location="cuda:0")
 b.seek(0), torch.load(b, map_location=lambda storage, place: storage.cuda(0))
@@ -54,7 +77,8 @@ torch.accelerator.current_accelerator(), torch.accelerator.synchronize(), torch.
 
 def in_a_child(code: str) -> object:
     """Run code after the patches are in, and hand back what it leaves in `out`."""
-    whole = f"import json, torch\nfrom breakeven.capture import cpu_pass\nasked = cpu_pass.install()\n{code}\nprint(json.dumps(out))\n"
+    begin = "import json, torch\nfrom breakeven.capture import cpu_pass\nasked = cpu_pass.install()\n"
+    whole = f"{begin}{code}\nprint(json.dumps(out))\n"
     done = subprocess.run([sys.executable, "-c", whole], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout.splitlines()[-1])
@@ -68,20 +92,29 @@ def test_every_way_to_name_a_device_ends_on_the_cpu() -> None:
     assert in_a_child(code) == []
 
 
+CALL_ALL = """
+out = []
+for owner, names in NAMES.items():
+    for name in names:
+        for args in ((), (0,), (torch.ones(1),)):
+            try:
+                getattr(eval(owner), name)(*args)
+                break
+            except TypeError:
+                continue
+            except BaseException as error:
+                out.append((owner, name, str(error)))
+                break
+"""
+
+
 @pytest.mark.slow
 def test_no_public_name_of_torch_cuda_asks_for_a_cuda_build() -> None:
     names = {}
-    for owner in ("torch.cuda", "torch.accelerator"):
-        module = torch.cuda if owner == "torch.cuda" else torch.accelerator
+    for owner, module in (("torch.cuda", torch.cuda), ("torch.accelerator", torch.accelerator)):
         public = [n for n in dir(module) if not n.startswith("_") and n not in NEEDS_MORE]
         names[owner] = [n for n in public if isinstance(getattr(module, n), types.FunctionType)]
-    code = (
-        f"out = []\nfor owner, names in {names!r}.items():\n    for name in names:\n        call = getattr(eval(owner), name)\n"
-    )
-    code += "        for args in ((), (0,), (torch.ones(1),)):\n            try:\n                call(*args)\n                break\n"
-    code += "            except TypeError:\n                continue\n            except BaseException as error:\n"
-    code += "                out.append((owner, name, str(error)))\n                break\n"
-    assert in_a_child(code) == []
+    assert in_a_child(CALL_ALL.replace("NAMES", repr(names))) == []
 
 
 @pytest.mark.slow
