@@ -19,6 +19,8 @@ from breakeven.units import NS_PER_S
 PATIENCE_NS: Final = 45 * NS_PER_S
 #: Words by which a source mentions optimizers (the classes of `torch.optim`) and backward passes.
 OPTIMIZERS: Final = frozenset(
+    {"optim", "optimizer", "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Muon"}
+)
     ["optim", "optimizer", "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Muon"]
 )
 BACKWARDS: Final = frozenset({"backward"})
