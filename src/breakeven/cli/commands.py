@@ -29,6 +29,7 @@ COMMANDS: tuple[Command, ...] = (
         "the script's own arguments go after --",
     ),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
+    Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
 )
 

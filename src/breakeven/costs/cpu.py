@@ -22,9 +22,9 @@ from breakeven.units import NS_PER_MS
 
 CAUSES = ("compute", "bandwidth", "overhead", "input", "other")
 
-#: Flops per byte from which arithmetic limits a CPU whose rates were not probed: the balance of server CPUs in the roofline paper
-#: (Williams, Waterman, Patterson 2009, figure 1: 17.6 GFLOP/s at 4 flops a byte and upwards for the ridge).
-_RIDGE = 4.0
+#: Flops per byte from which arithmetic limits a CPU whose rates were not probed: ridge point of the Opteron X4 in the roofline
+#: paper (Williams, Waterman, Patterson, CACM 52(4), 2009).
+_RIDGE = 4.4
 
 
 def cpu_account(

@@ -136,8 +136,14 @@ def cpu_split(stream: OpStream, costs: CallCosts) -> CpuSplit:
 def _rate(
     split: CpuSplit, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
 ) -> tuple[float, float]:
-    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it."""
-    prior_sd = math.hypot(model.gap_log_sd, _PROBE_ERROR) if cpu.dispatch_us is not None else _UNKNOWN_HOST
+    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it.
+
+    The probe knows the host and not the script, so it weighs by how scripts' Python differs (`gap_log_sd`). The residual knows
+    the script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd` already: it is not added
+    again.
+    """
+    probe_sd = _PROBE_ERROR if cpu.dispatch_us is not None else _UNKNOWN_HOST
+    prior_sd = math.hypot(model.gap_log_sd, probe_sd)
     weight, mean = 1 / prior_sd**2, math.log(prior) / prior_sd**2
     said = float(split.framework_ns.sum())
     if cpu_step_ns is not None and split.measured and said > 0:
@@ -147,7 +153,7 @@ def _rate(
             timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
             residual_sd = math.hypot(_PROBE_ERROR, _KERNEL_ERROR * kernels / left, timing / left)
             weight, mean = weight + 1 / residual_sd**2, mean + math.log(left / said) / residual_sd**2
-    return math.exp(mean / weight), math.sqrt(1 / weight + model.step_log_sd**2)
+    return math.exp(mean / weight), math.hypot(min(probe_sd, 1 / math.sqrt(weight)), model.step_log_sd)
 
 
 def _dispatch_floor(views: NDArray[np.float64]) -> float:

@@ -117,7 +117,6 @@ def pricing_for(
         replayed = edit.marked(asked, [bool(edit.values_of(call).get(GRAPH)) for call in edit.calls_of(asked)])
         return replace(
             times,
-            before_ns=np.where(replayed, 0.0, times.before_ns),
             issue_ns=np.where(replayed, 0.0, times.issue_ns * (recorded.rate / times.rate)),
             log_sigma=recorded.log_sigma,
             rate=recorded.rate,

@@ -60,7 +60,10 @@ def scan_text(source: sources.Source) -> list[LintFinding]:
         reason = getattr(error, "msg", None) or str(error)
         raise InputError(f"{source.path}: {f'line {line}: ' if line else ''}{reason}") from error
     statements = source.text.count("\n") + 1
-    facts = read_file(tree, statements, bool(_DEVICE.search(source.text)))
+    try:
+        facts = read_file(tree, statements, bool(_DEVICE.search(source.text)))
+    except RecursionError as error:
+        raise InputError(f"{source.path}: nested too deeply to be read") from error
     lines = source.text.splitlines()
     found = {}
     for check in CHECKS:

@@ -18,9 +18,9 @@ THIS_MACHINE = "this machine"
 _PRESETS: tuple[Host, ...] = (
     Host(
         "colab",
-        1.3,
+        1.4,
         1.9,
-        2.8,
+        2.6,
         "Google Colab virtual machine, two virtual CPUs of a 2.0-2.3 GHz Xeon. One user's report of a char-RNN at 340 steps "
         "a second on its GPU runtime, and eager calls on cloud hosts of a T4 (26 us per add) and a V100 (32 us), profile: 17",
     ),

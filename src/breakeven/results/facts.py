@@ -202,7 +202,7 @@ def facts_of(
             for where, values in _each(noticed, "padding")
         ),
         denormals=tuple(
-            Denormals(where[0], str(values.get("what", "an operand")), float(values.get("fraction", 0.0)))
+            Denormals(where[0], str(values.get("what") or f"an input of {values.get('op', 'a product')}"), float(values.get("fraction", 0.0)))
             for where, values in _each(noticed, "denormals")
         ),
         debugging=tuple(Debugging(where[0], "anomaly") for where, _ in _each(noticed, "anomaly")),

@@ -15,7 +15,7 @@ from breakeven.capture.virtual.devices import CUDA_DEVICE, names_cuda
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.machine.records import Gpu
 
-#: Answered where the session was given no GPU. Tesla T4: NVIDIA T4 data sheet (2019), CUDA's deviceQuery for the clock and the SMs.
+#: Answered where the session was given no GPU: NVIDIA T4 data sheet (2019); CUDA's deviceQuery for the clock and the SMs.
 T4 = Gpu(
     name="Tesla T4", vendor="NVIDIA", architecture="Turing", released="2018-09-13", compute_capability="7.5", sm_count=40,
     boost_clock_mhz=1590.0, fp32_tflops=8.1, fp64_tflops=None, tensor_fp16_tflops=65.0, tensor_tf32_tflops=None,
@@ -60,7 +60,9 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
     class Event:
         """An event: its time is the host's clock of this recording, its place the last row before it."""
 
-        def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_: Any) -> None:  # Any: ignored
+        def __init__(
+            self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_: Any
+        ) -> None:  # Any: ignored
             self.enable_timing = enable_timing
             self._at: int | None = None
             self._row = -1
@@ -139,13 +141,13 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
 
 def make_generator(recorder: Recorder) -> type:
     """A `torch.Generator` that also takes a cuda device: it is a CPU generator that says where it was asked for."""
-    real = torch.Generator
+    real: Any = torch.Generator  # Any: subclassed below, which torch's annotations do not foresee
 
     class _Meta(type(real)):  # type: ignore[misc]  # the class's own metaclass
         def __instancecheck__(cls, instance: Any) -> bool:  # Any: anything
             return isinstance(instance, real)
 
-    class Generator(real, metaclass=_Meta):  # type: ignore[misc,valid-type]  # a class of torch's own
+    class Generator(real, metaclass=_Meta):  # type: ignore[misc]  # a class of torch's own
         def __new__(cls, device: Any = "cpu") -> Any:  # Any: a device; a generator
             if names_cuda(device):
                 recorder.notes.here(facts.GENERATOR, "a generator on cuda draws the numbers that the CPU's would")
@@ -154,7 +156,7 @@ def make_generator(recorder: Recorder) -> type:
                 made = real.__new__(real, device=device)
             return made
 
-    class _OnCuda(real):  # type: ignore[misc,valid-type]  # a class of torch's own
+    class _OnCuda(real):  # type: ignore[misc]  # a class of torch's own
         @property
         def device(self) -> torch.device:
             return CUDA_DEVICE
@@ -175,9 +177,11 @@ def make_legacy_types(make: Callable[..., torch.Tensor], is_cuda: Callable[[torc
                 kwargs.pop("device", None)
                 return make(plain(*args, **kwargs))
 
-        return _Meta(name, (), {"dtype": plain.dtype, "type_name": f"torch.cuda.{name}", "is_cuda": True, "__module__": "torch.cuda"})
+        return _Meta(
+            name, (), {"dtype": plain.dtype, "type_name": f"torch.cuda.{name}", "is_cuda": True, "__module__": "torch.cuda"}
+        )
 
-    names = "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+    names = ["Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool"]
     return {f"{n}Tensor": legacy(f"{n}Tensor", getattr(torch, f"{n}Tensor")) for n in names}
 
 

@@ -27,12 +27,16 @@ def install(patches: Patches, recorder: Recorder, lowerer: Lowerer) -> None:
     patches.set(torch._VF, "dropout", dropout)
     patches.set(torch, "dropout", dropout)
     functional = torch.nn.functional
-    patches.set(functional, "scaled_dot_product_attention", _attention(functional.scaled_dot_product_attention, recorder, lowerer))
+    patches.set(
+        functional, "scaled_dot_product_attention", _attention(functional.scaled_dot_product_attention, recorder, lowerer)
+    )
     patches.set(functional, "one_hot", _one_hot(functional.one_hot, recorder, lowerer))
 
 
 def _cell(kind: str, real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -> Callable[..., Any]:  # Any: torch's forms
-    def cell(data: torch.Tensor, state: Any, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None) -> Any:  # Any: as above
+    def cell(
+        data: torch.Tensor, state: Any, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None
+    ) -> Any:  # Any: as above
         states = list(state) if isinstance(state, (list, tuple)) else [state]
         given = [data, *states, w_ih, w_hh]
         placed = [recorder.is_cuda(t) for t in given]
@@ -74,7 +78,9 @@ def _cell_form(
     dtype = str(data.dtype).removeprefix("torch.")
     bias = len(weights) > 2
 
-    def call(name: str, inputs: Sequence[tuple[Sequence[int], bool]], *outputs: Sequence[int], **said: Any) -> Any:  # Any: JSON; a Call
+    def call(
+        name: str, inputs: Sequence[tuple[Sequence[int], bool]], *outputs: Sequence[int], **said: Any
+    ) -> Any:  # Any: JSON; a Call
         return device_call(name, shapes=inputs, outputs=outputs, dtype=dtype, **said)
 
     def product(width: int) -> list[Any]:  # Any: Calls
@@ -132,8 +138,8 @@ def _dropout_form(data: torch.Tensor, lowerer: Lowerer) -> Form:
 
 def _attention(real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -> Callable[..., Any]:  # Any: torch's forms
     def scaled_dot_product_attention(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0,
-        is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
     ) -> torch.Tensor:  # fmt: skip
         def run() -> Any:  # Any: a tensor
             return real(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -144,14 +150,16 @@ def _attention(real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -
         grad = torch.is_grad_enabled() and any(t.requires_grad for t in given)
         half = lowerer.mark_of(query) & (HALF | BFLOAT16) or query.dtype in (torch.float16, torch.bfloat16)
         kind = "flash" if half and attn_mask is None else "efficient"
-        said = {"is_causal": is_causal, "dropout": dropout_p > 0}
+        said: dict[str, Any] = {"is_causal": is_causal, "dropout": dropout_p > 0}  # Any: JSON values
         name = ("sdpa", kind, query.shape, key.shape, query.dtype, attn_mask is None, is_causal, dropout_p > 0, grad, half)
 
         def form(out: torch.Tensor) -> Form:
             inputs = [(t, lowerer.mark_of(t)) for t in given]
             op = f"aten::_scaled_dot_product_{kind}_attention"
             forward = device_call(op, inputs, [tuple(out.shape)], **said)
-            back = device_call(f"{op}_backward", [(out, lowerer.mark_of(out)), *inputs], [tuple(t.shape) for t in given[:3]], **said)
+            back = device_call(
+                f"{op}_backward", [(out, lowerer.mark_of(out)), *inputs], [tuple(t.shape) for t in given[:3]], **said
+            )
             return Form((forward,), (back,) if grad else ())
 
         return lowerer.run(run, name, form)  # type: ignore[no-any-return]  # a tensor

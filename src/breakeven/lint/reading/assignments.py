@@ -58,7 +58,7 @@ class Assignments(Expressions):
             owner.attrs[target.attr] = value
         elif isinstance(owner, Ref) and owner.path == "torch.backends.cudnn" and target.attr == "benchmark":
             self.note("benchmark", target, name="on" if isinstance(value, Const) and value.value is True else "off")
-        elif isinstance(owner, Tensor) and target.attr == "grad" and isinstance(value, Tensor):
+        elif isinstance(owner, Tensor) and target.attr == "grad" and isinstance(value, Tensor) and value.zeros:
             self.note("cleared", target, owner, name="grad")
 
     def _set_item(self, target: ast.Subscript, value: object) -> None:

@@ -8,8 +8,8 @@ from msgspec.structs import replace
 
 from breakeven.lint.reading import library, loaders, methods, modules
 from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.containers import Containers, find_member
-from breakeven.lint.reading.state import DEEPEST, Frame, tensors
+from breakeven.lint.reading.containers import SHOWING, Containers, find_member
+from breakeven.lint.reading.state import DEEPEST, Frame, tags, tensors
 from breakeven.lint.reading.values import (
     NOTHING,
     UNKNOWN,
@@ -27,8 +27,6 @@ from breakeven.lint.reading.values import (
     Value,
     graph,
 )  # fmt: skip
-
-_SHOWING = {"set_postfix", "set_description", "add_scalar", "info", "warning", "set_postfix_str", "write", "format", "debug"}
 
 
 class Calls(Containers):
@@ -162,7 +160,7 @@ class Calls(Containers):
         if isinstance(owner, Thing):
             return self._thing_method(owner, method, arguments, options, node)
         if isinstance(owner, Box):
-            return self.call_on_box(owner, name, arguments, node)
+            return self.call_on_box(owner, name, arguments, options, node)
         if name == "backward":
             self.stepped(graph(owner).union(*(graph(a) for a in arguments)))
             self.launched()
@@ -170,7 +168,7 @@ class Calls(Containers):
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):  # it is a tensor, then
                 self.scope.names[func.value.id] = Tensor(ids=frozenset({0}))
             return Const(value=None)
-        if name in _SHOWING:
+        if name in SHOWING:
             ops.look(self, "print", node, *arguments, *options.values())
             return ops.unknown()
         if name in ("step", "minimize") and "opt" in getattr(node, "spelled", spelled(node)):
@@ -183,6 +181,9 @@ class Calls(Containers):
             flag = options.get("set_to_none")
             if isinstance(flag, Const) and flag.value is False:
                 self.note("zeroed", node, name=name)
+        if name in ("to", "cuda") and tags(owner):  # an element of something: a tensor, most likely
+            device = "cuda" if name == "cuda" else ops.device_of(arguments[0]) if arguments else None
+            return Tensor(ids=graph(owner), tags=tags(owner), device=device, moved=getattr(node, "lineno", 0))
         if name in ("to", "cuda", "train", "eval", "double", "half", "cpu") and not arguments[1:]:
             return owner
         self.escaped(*arguments, *options.values())
@@ -200,7 +201,7 @@ class Calls(Containers):
             if result is not NotImplemented:
                 return result
         if owner.kind.startswith("torch.optim."):
-            return self._optimizer_method(name, arguments, options, node)
+            return self._optimizer_method(owner, name, arguments, options, node)
         if owner.kind == "argparse" and name in ("parse_args", "parse_known_args"):
             return (
                 Thing("namespace", attrs=owner.attrs)
@@ -213,7 +214,7 @@ class Calls(Containers):
             if name in ("integers", "randint", "choice") and "size" not in options and len(arguments) < 3:
                 return Number(terms=((self.symbol(), 1),))
             return (
-                library.numpy_floats(name, options, node)
+                library.numpy_floats(self, name, options, node)
                 if name not in ("integers", "choice", "permutation")
                 else Tensor(device="cpu", numpy=True)
             )
@@ -232,7 +233,9 @@ class Calls(Containers):
             self.stepped(frozenset().union(*(graph(a) for a in arguments)))
         return arguments[0] if name == "scale" and arguments else UNKNOWN
 
-    def _optimizer_method(self, name: str, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
+    def _optimizer_method(
+        self, owner: Thing, name: str, arguments: list[object], options: dict[str, object], node: ast.expr
+    ) -> object:
         """`step` and `zero_grad`; learning-rate schedules share the root of the name and are told apart by theirs."""
         if name == "zero_grad":
             flag = options.get("set_to_none", arguments[0] if arguments else None)
@@ -244,7 +247,8 @@ class Calls(Containers):
                     self.call(closure, [], {}, node)
             if "sched" not in spelled(node):
                 self.stepped()
-                self.launched()
+                if {t.device for t in tensors(*owner.arguments[:1])} != {"cpu"}:
+                    self.launched()
         return UNKNOWN
 
     def _argument(self, parser: Thing, arguments: list[object], options: dict[str, object]) -> object:

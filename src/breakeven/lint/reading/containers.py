@@ -7,6 +7,7 @@ import ast
 from msgspec.structs import replace
 
 from breakeven.lint.reading import modules
+from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.state import State, tags
 from breakeven.lint.reading.values import (
     NOTHING,
@@ -23,12 +24,18 @@ from breakeven.lint.reading.values import (
     join,
 )  # fmt: skip
 
+#: Methods that show what they are given.
+SHOWING = {"set_postfix", "set_description", "add_scalar", "info", "warning", "set_postfix_str", "write", "format", "debug"}
+
 
 class Containers(State):
     """Puts values into containers and takes them out."""
 
-    def call_on_box(self, box: Box, name: str, arguments: list[object], node: ast.expr) -> object:
+    def call_on_box(self, box: Box, name: str, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
         """Lists, dictionaries and what else holds values."""
+        if name in SHOWING:  # a progress bar around a list
+            ops.look(self, "print", node, *arguments, *options.values())
+            return Const(value=None)
         if name in ("append", "add", "appendleft", "extend"):
             values = [self.element(a) if name == "extend" else a for a in arguments[-1:]]
             for value in values:

@@ -110,8 +110,10 @@ def call(state: State, path: str, args: list[object], options: dict[str, object]
             steps=state.steps,
             epochs=state.epochs,
         )
+    if name in ("choice", "choices", "sample") and root == "random" and args and isinstance(args[0], Box):
+        return _drawn(state, name, args[0])
     if path in _DRAWS:
-        return Number(terms=((state.symbol(), 1),)) if name in ("randint", "randrange", "choice") else _varying(state)
+        return Number(terms=((state.symbol(), 1),)) if name not in ("choices", "sample") else UNKNOWN
     if root.startswith("numpy"):
         return _numpy(state, root, name, args, options, node)
     state.escaped(*args, *options.values())
@@ -135,7 +137,8 @@ def _torch(state: State, root: str, name: str, args: list[object], options: dict
     ):
         return Thing(f"{root}.{name}", None, {}, args, options, line=node.lineno)
     if root.startswith("torch.nn.utils"):
-        return ops.unknown()
+        found = tensors(*args[:1])
+        return Tensor(device=found[0].device if found else None, scalar=True) if name.startswith("clip_grad") else ops.unknown()
     state.escaped(*args, *options.values())
     return ops.unknown(*args, *options.values())
 
@@ -150,12 +153,12 @@ def _optimizer_mode(options: dict[str, object]) -> int:
 def _function(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
     """`torch.name(...)` and `torch.nn.functional.name(...)`."""
     if name in _FACTORIES:
-        return ops.made(state, node, options, args)
+        return replace(ops.made(state, node, options, args), zeros=name == "zeros")
     if name == "randperm":
         return replace(ops.made(state, node, options, args), dtype="int64", factory=0)
     if name in _LIKE:
         like = args[0] if args and isinstance(args[0], Tensor) else None
-        return ops.made(state, node, options, [], like=like)
+        return replace(ops.made(state, node, options, [], like=like), zeros=name == "zeros_like")
     if name in _FROM_DATA:
         return _from_data(state, name, args, options, node)
     if name in _JOINS:
@@ -213,6 +216,7 @@ def _from_data(state: State, name: str, args: list[object], options: dict[str, o
         scalar=scalar,
         dtype=dtype,
         factory=node.lineno if literal and tensor.device == "cpu" else 0,
+        made_in=state.open_loops(),
         double_line=node.lineno if dtype == ops.FLOAT64 else 0,
         tags=value.tags if isinstance(value, Value) else NOTHING,
     )
@@ -243,7 +247,7 @@ def _numpy(state: State, root: str, name: str, args: list[object], options: dict
     if name in ("default_rng", "RandomState"):
         return Thing("numpy.random.Generator")
     if name in _NUMPY_FLOATS:
-        return numpy_floats(name, options, node)
+        return numpy_floats(state, name, options, node)
     if name in ("array", "asarray", "asanyarray", "float32", "float64"):
         inner = tensors(*args[:1])
         dtype = ops.dtype_of(options.get("dtype")) or (
@@ -261,23 +265,20 @@ def _numpy(state: State, root: str, name: str, args: list[object], options: dict
     return UNKNOWN
 
 
-def numpy_floats(name: str, options: dict[str, object], node: ast.AST) -> Tensor:
+def numpy_floats(state: State, name: str, options: dict[str, object], node: ast.AST) -> Tensor:
     """An array that NumPy made of floating-point numbers, out of nothing."""
     dtype = ops.dtype_of(options.get("dtype")) or ops.FLOAT64
     line = getattr(node, "lineno", 0)
     drawn = name not in ("zeros", "ones", "empty", "full", "linspace")
-    return Tensor(
-        device="cpu",
-        dtype=dtype,
-        numpy=True,
-        double_line=line if dtype == ops.FLOAT64 else 0,
-        born=line,
-        factory=line if drawn else 0,
-    )
+    tensor = Tensor(device="cpu", dtype=dtype, numpy=True, double_line=line if dtype == ops.FLOAT64 else 0, born=line)
+    return replace(tensor, factory=line, made_in=state.open_loops()) if drawn else tensor
 
 
-def _varying(state: State) -> Value:
-    return Value(tags=frozenset({state.symbol()}))
+def _drawn(state: State, name: str, box: Box) -> object:
+    """`random.sample(items, k)` and its like: elements of a list that is known."""
+    numbers = any(isinstance(item, Number | Const) for item in (*(box.items or ()), box.element))
+    element = Number(terms=((state.symbol(), 1),)) if numbers else state.element(box)
+    return element if name == "choice" else Box("list", None, None, element, len(state.loops))
 
 
 def _device(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Device:
@@ -294,9 +295,9 @@ def _noted(kind: str) -> Handler:
     """A handler that writes the call down."""
 
     def handler(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
-        number = ops.index_of(args[0]) if args else None
-        value = args[0].value if args and isinstance(args[0], Const) else None
-        state.note(kind, node, name="off" if value is False else name, number=number or 0)
+        asked = args[0] if args else Const(value=True)
+        known = asked.value if isinstance(asked, Const) else ops.index_of(asked)
+        state.note(kind, node, name=name if known and known != "default" else "off")
         return Thing(f"noted.{kind}")
 
     return handler

@@ -37,11 +37,18 @@ class Operators(Calls):
     """Evaluates operators."""
 
     def _binary(self, node: ast.BinOp) -> object:
-        left, right = self.evaluate(node.left), self.evaluate(node.right)
-        return self.binary(node.op, left, right, node)
+        chain = [node]  # `a + b + c + …` leans to the left, as deep as it is long
+        while isinstance(chain[-1].left, ast.BinOp):
+            chain.append(chain[-1].left)
+        value = self.evaluate(chain[-1].left)
+        for part in reversed(chain):
+            value = self.binary(part.op, value, self.evaluate(part.right), part)
+        return value
 
     def binary(self, op: ast.operator, left: object, right: object, node: ast.AST) -> object:
         """`left op right`."""
+        if not isinstance(op, ast.Mod):
+            left, right = self._drawn(left), self._drawn(right)
         if isinstance(left, Tensor) or isinstance(right, Tensor):
             if isinstance(op, ast.Mod) and isinstance(left, Const):
                 ops.look(self, "print", node, right)  # "%f" % loss
@@ -77,6 +84,10 @@ class Operators(Calls):
         if (isinstance(left, Number) and left.varies) or (isinstance(right, Number) and right.varies):
             return Number(terms=((self.symbol(), 1),), tags=tags(left, right))
         return ops.unknown(left, right)
+
+    def _drawn(self, value: object) -> object:
+        """A remainder that is calculated with is a number that varies."""
+        return Number(terms=((self.symbol(), 1),), tags=value.tags) if isinstance(value, Remainder) else value
 
     def _number(self, op: ast.operator, left: Number, right: Number) -> object:
         """Whole numbers: sums and multiples stay sums of symbols."""
@@ -137,6 +148,8 @@ class Operators(Calls):
     def negated(self, value: object, node: ast.AST) -> object:
         """`not value`."""
         known = self.truth(value, node)
+        if isinstance(value, Remainder):
+            return Sometimes(rare=True)
         if isinstance(value, Sometimes):
             return Sometimes(rare=not value.rare)
         return UNKNOWN if known is None else Const(value=not known)

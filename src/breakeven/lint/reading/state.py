@@ -105,6 +105,10 @@ class State:
         self._constants -= 1
         return self._constants
 
+    def open_loops(self) -> frozenset[int]:
+        """The tags of the loops that are open."""
+        return frozenset(loop.symbol for loop in self.loops)
+
     def launched(self) -> None:
         """Device work has been issued."""
         self.work += 1

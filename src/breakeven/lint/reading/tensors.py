@@ -8,7 +8,20 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from breakeven.lint.reading.state import State, tags, tensors
-from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, Number, Reading, Ref, Tensor, Value, graph
+from breakeven.lint.reading.values import (
+    NOTHING,
+    UNKNOWN,
+    Box,
+    Const,
+    Device,
+    Number,
+    Reading,
+    Ref,
+    Remainder,
+    Tensor,
+    Value,
+    graph,
+)
 
 FLOAT64 = "float64"
 _DTYPES = {
@@ -147,6 +160,7 @@ def made(
         dtype=dtype,
         scalar=bool(args) and isinstance(args[0], Box) and args[0].items == [],
         factory=line if on_host else 0,
+        made_in=state.open_loops() if on_host else NOTHING,
         double_line=(state.double or line) if dtype == FLOAT64 else 0,
         born=line,
         varies=any(varies(a) for a in args) or bool(like and like.varies),
@@ -162,6 +176,8 @@ def varies(value: object) -> bool:
     """Whether a size is drawn anew each time."""
     if isinstance(value, Number):
         return value.varies
+    if isinstance(value, Remainder):
+        return True
     if isinstance(value, Box):
         return any(varies(item) for item in (*(value.items or ()), value.element))
     return False
@@ -173,6 +189,7 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
     check_devices(state, name, node, found)
     devices = {t.device for t in found if not t.scalar} or {t.device for t in found}
     device = "cuda" if "cuda" in devices else next(iter(devices)) if len(devices) == 1 else None
+    out_of_nothing = bool(found) and all(t.factory for t in found)
     doubles = [t for t in found if t.double_line and not t.scalar]
     base = found[0] if found else Tensor()
     reached = NOTHING
@@ -189,6 +206,9 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
         double_line=doubles[0].double_line if doubles and name not in TRUTH else 0,
         born=getattr(node, "lineno", 0),
         varies=any(t.varies for t in found),
+        factory=found[0].factory if out_of_nothing else 0,
+        made_in=found[0].made_in if out_of_nothing else NOTHING,
+        ones=frozenset.intersection(*(t.ones for t in found if not t.scalar)) if any(not t.scalar for t in found) else NOTHING,
         gradient=any(t.gradient for t in found),
         mask=name in TRUTH or (name in ("invert", "and", "or", "xor") and base.mask),
     )

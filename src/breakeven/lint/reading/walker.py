@@ -262,7 +262,7 @@ class Walker(Assignments):
         found = self._assigned.get(id(node))
         if found is None:
             inside = (n for statement in node.body for n in ast.walk(statement))
-            found = frozenset(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            found = frozenset(name for n in inside if (name := assigned_name(n)))
             self._assigned[id(node)] = found
         return found
 
@@ -301,6 +301,13 @@ class Walker(Assignments):
         for target in node.targets:
             if isinstance(target, ast.Name):
                 self.scope.names.pop(target.id, None)
+
+
+def assigned_name(node: ast.AST) -> str:
+    """The name that is assigned to, or of which an element is; empty for other nodes."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+        return node.value.id
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
 
 
 def carried(value: object, tag: int) -> object:
