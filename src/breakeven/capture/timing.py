@@ -21,8 +21,6 @@ PATIENCE_NS: Final = 45 * NS_PER_S
 OPTIMIZERS: Final = frozenset(
     {"optim", "optimizer", "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Muon"}
 )
-    ["optim", "optimizer", "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Muon"]
-)
 BACKWARDS: Final = frozenset({"backward"})
 #: A CPU twin that has been measured is let run this long where the source names an accelerator, so that its twin is met.
 TWIN_NS: Final = 8 * NS_PER_S
