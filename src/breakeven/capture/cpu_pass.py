@@ -100,12 +100,11 @@ def _moves(asked: Asked, here: Callable[[Any], Any]) -> None:
     parameter = torch.nn.Parameter
 
     def remember(self: torch.Tensor) -> None:
-        if isinstance(self, parameter):
-            self_id = id(self)
+        if type(self) is not tensor and isinstance(self, parameter):
             if asked.last == "cuda":
-                asked.moved[self_id] = weakref.ref(self)
+                asked.moved[id(self)] = weakref.ref(self)
             else:
-                asked.moved.pop(self_id, None)
+                asked.moved.pop(id(self), None)
 
     def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:  # as `Tensor.to` takes them
         if args:

@@ -98,7 +98,9 @@ def _plan(result: CaptureResult) -> Plan | None:
         return None
     group = timed.principal
     step_ns = min(group.measured_ns, default=0)
-    return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch, step_ns)
+    return Plan(
+        timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch, step_ns
+    )
 
 
 def _cut_short(virtual: VirtualPass) -> tuple[str, ...]:
