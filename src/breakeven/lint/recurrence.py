@@ -27,7 +27,8 @@ def time_loops(facts: Facts) -> Iterator[TimeLoop]:
     """The loops over time in training steps, or in modules whose use the file does not show."""
     events = [event for event in facts.of(*_KINDS) if event.often]
     for loop in loops_of(events):
-        if loop.steps or loop.holds_steps or loop.forwards or not loop.carried:
+        inside = any(outer.steps for event in events if loop in event.loops for outer in event.loops[: event.loops.index(loop)])
+        if loop.steps or loop.holds_steps or (loop.forwards and not inside) or not loop.carried:
             continue
         found = _read(loop, [event for event in events if loop in event.loops])
         if found is not None:

@@ -295,7 +295,7 @@ def _noted(kind: str) -> Handler:
     """A handler that writes the call down."""
 
     def handler(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
-        asked = args[0] if args else Const(value=True)
+        asked = args[0] if args else options.get("mode", Const(value=True))
         known = asked.value if isinstance(asked, Const) else ops.index_of(asked)
         state.note(kind, node, name=name if known and known != "default" else "off")
         return Thing(f"noted.{kind}")
@@ -310,6 +310,21 @@ def _threads(state: State, name: str, args: list[object], options: dict[str, obj
     elif (number := ops.index_of(count)) is not None:
         state.note("threads", node, name="count", number=number)
     return Const(value=None)
+
+
+def _environment(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Const:
+    if len(args) > 1 and isinstance(args[0], Const):
+        environment(state, node, str(args[0].value), args[1])
+    return Const(value=None)
+
+
+def environment(state: State, node: ast.AST, name: str, value: object) -> None:
+    """A variable of the environment is set."""
+    text = value.value if isinstance(value, Const) else None
+    if name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS") and isinstance(text, str) and text.isdigit():
+        state.note("threads", node, name="count", number=int(text))
+    if name == "CUDA_LAUNCH_BLOCKING" and text == "1":
+        state.note("debug", node, name=name)
 
 
 def _cores(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Number:
@@ -361,6 +376,8 @@ _EXACT: dict[str, Handler] = {
     "torch.set_num_threads": _threads,
     "torch.set_num_interop_threads": _threads,
     "os.cpu_count": _cores,
+    "os.environ.setdefault": _environment,
+    "os.putenv": _environment,
     "multiprocessing.cpu_count": _cores,
     "torch.autograd.set_detect_anomaly": _noted("debug"),
     "torch.autograd.detect_anomaly": _noted("debug_context"),
