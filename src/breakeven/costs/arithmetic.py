@@ -1,11 +1,13 @@
-"""One arithmetic for a number and for an array of them, so that a formula is written once and serves a single call and a table."""
+"""One arithmetic for a number and for an array of them: a formula is written once and serves a single call and a table."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 #: A float, or a float64 array of one value per row. Any: numpy's stubs have no type that stands for both.
 Values: TypeAlias = Any
@@ -23,14 +25,20 @@ class Arithmetic(Protocol):
     def ceil(self, a: Values) -> Values:
         """The next whole number up."""
 
-    def log(self, a: Values) -> Values:
-        """Natural logarithm."""
-
     def exp(self, a: Values) -> Values:
         """Exponential."""
 
     def where(self, condition: Values, yes: Values, no: Values) -> Values:
         """One or the other; both have been worked out."""
+
+    def log2(self, a: Values) -> Values:
+        """Logarithm to base 2."""
+
+    def whole(self, a: Values) -> Values:
+        """A number that is not negative, rounded down, as an index."""
+
+    def take(self, few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
+        """Values by index, out of the same values as a list and as an array."""
 
 
 class Scalar:
@@ -39,13 +47,19 @@ class Scalar:
     maximum = staticmethod(max)
     minimum = staticmethod(min)
     ceil = staticmethod(math.ceil)
-    log = staticmethod(math.log)
+    log2 = staticmethod(math.log2)
     exp = staticmethod(math.exp)
+    whole = staticmethod(int)
 
     @staticmethod
     def where(condition: Values, yes: Values, no: Values) -> Values:
         """One or the other."""
         return yes if condition else no
+
+    @staticmethod
+    def take(few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
+        """One value."""
+        return few[index]
 
 
 class Table:
@@ -54,9 +68,19 @@ class Table:
     maximum = staticmethod(np.maximum)
     minimum = staticmethod(np.minimum)
     ceil = staticmethod(np.ceil)
-    log = staticmethod(np.log)
+    log2 = staticmethod(np.log2)
     exp = staticmethod(np.exp)
     where = staticmethod(np.where)
+
+    @staticmethod
+    def whole(a: Values) -> Values:
+        """Indices."""
+        return np.asarray(a).astype(np.int64)
+
+    @staticmethod
+    def take(few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
+        """One value per row."""
+        return many[index]
 
 
 SCALAR: Arithmetic = Scalar()

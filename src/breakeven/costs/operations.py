@@ -8,10 +8,11 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import conv, copies, elementwise, launch, matmul, recurrent, rows
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 
-Parts = Callable[[Arithmetic, str, str, str, Mapping[str, Values], Rates], list[tuple[str, Terms]]]
+Parts = Callable[[Arithmetic, str, str, str, Mapping[str, Values], Rates], list[Part]]
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,13 @@ OPERATIONS: Final[Mapping[str, Operation]] = {
     name: Operation(name, family, columns, directions, parts)
     for family, ops, directions, parts in _FAMILIES
     for name, columns in ops.items()
+}
+
+#: Axes of the tables of corrections, by variant.
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
+    variant: axes
+    for family in (matmul, conv, recurrent, elementwise, rows, copies, launch)
+    for variant, axes in family.AXES.items()
 }
 
 #: Dtypes that a price may be asked for.

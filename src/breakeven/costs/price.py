@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.costs.arithmetic import SCALAR, TABLE, Arithmetic, Values
-from breakeven.costs.constants import constants
+from breakeven.costs.models import model
 from breakeven.costs.operations import DTYPES, OPERATIONS, Operation
 from breakeven.costs.rates import NotPriced, Rates, rates
 from breakeven.errors import InputError, UnknownDevice
@@ -126,18 +126,27 @@ def _estimate(x: Arithmetic, job: _Job, sizes: Mapping[str, Values]) -> tuple[Va
     low: Values = 0.0
     mid: Values = 0.0
     high: Values = 0.0
-    compute: Values = 0.0
-    memory: Values = 0.0
-    fixed: Values = 0.0
-    for variant, terms in job.operation.parts(x, job.operation.name, job.direction, job.dtype, sizes, job.rates):
-        k = constants(variant, job.rates, job.dtype, job.graph)
-        arithmetic, traffic = k.arithmetic * terms.arithmetic, k.traffic * terms.traffic
-        still = k.floor_us * terms.kernels + k.chain_us * terms.chain
-        time = x.maximum(still + x.maximum(arithmetic, traffic), terms.least)
-        low, mid, high = low + x.maximum(k.low * time, terms.least), mid + time, high + k.high * time
-        compute, memory, fixed = compute + arithmetic, memory + traffic, fixed + still
-    limit = x.where(fixed >= x.maximum(compute, memory), 2, x.where(compute >= memory, 0, 1))
-    return low, mid, high, limit
+    shares: list[Values] = [0.0, 0.0, 0.0]
+    for part in job.operation.parts(x, job.operation.name, job.direction, job.dtype, sizes, job.rates):
+        fitted = model(part.variant, job.rates, job.dtype, job.graph)
+        terms = fitted.terms(part)
+        factor = fitted.correction(x, part)
+        time = x.maximum((terms[0] + terms[1] + terms[2]) * factor, part.least)
+        limit = _limit(x, terms)
+        down, up = _pick(x, limit, fitted.low), _pick(x, limit, fitted.high)
+        low, mid, high = low + part.times * x.maximum(down * time, part.least), mid + part.times * time, high + part.times * up * time
+        shares = [share + part.times * factor * term for share, term in zip(shares, terms, strict=True)]
+    return low, mid, high, _limit(x, shares)
+
+
+def _limit(x: Arithmetic, terms: Sequence[Values]) -> Values:
+    """Index into `LIMITS` of the largest of compute, traffic and fixed time."""
+    compute, traffic, fixed = terms
+    return x.where(fixed >= x.maximum(compute, traffic), 2, x.where(compute >= traffic, 0, 1))
+
+
+def _pick(x: Arithmetic, limit: Values, of: tuple[float, float, float]) -> Values:
+    return x.where(limit == 2, of[2], x.where(limit == 0, of[0], of[1]))
 
 
 def _price_group(

@@ -16,6 +16,17 @@ _L2_PER_SM = 1 / 6
 #: Bytes per µs and lane that PCI Express moves, by generation, after encoding (PCI-SIG: 0.25, 0.5, 0.985, 1.969, 3.938 GB/s).
 _PCIE_LANE = {1: 250.0, 2: 500.0, 3: 985.0, 4: 1969.0, 5: 3938.0}
 
+#: float32 products run on matrix units at twice the vector rate (AMD Instinct MI100 and MI210 data sheets: 46.1 and 45.3 TFLOP/s).
+_MATRIX_UNITS = {"CDNA 1.0": 2.0, "CDNA 2.0": 2.0}
+#: Caches behind the L2 (AMD: Infinity Cache of RX 6900 XT, RX 7900 XTX, MI300X).
+_LAST_LEVEL_MB = {"RDNA 2.0": 128.0, "RDNA 3.0": 96.0, "CDNA 3.0": 256.0}
+#: Order of a vendor's generations: what a device that nobody measured is served from is the nearest that somebody did.
+_GENERATIONS = {
+    "Kepler": 1, "Kepler 2.0": 1, "Maxwell": 2, "Maxwell 2.0": 2, "Pascal": 3, "Volta": 4, "Turing": 5, "Ampere": 6, "Ada Lovelace": 7,
+    "Hopper": 8, "Blackwell": 9, "Blackwell 2.0": 9, "GCN 5.0": 1, "GCN 5.1": 1, "RDNA 2.0": 2, "RDNA 3.0": 2, "CDNA 1.0": 3, "CDNA 2.0": 4,
+    "CDNA 3.0": 5,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: `rates` makes one per device
 class Rates:
@@ -37,8 +48,13 @@ class Rates:
     bandwidth: float
     link: float
     sms: float
-    clock_mhz: float
     l2_bytes: float
+    cache_bytes: float
+    generation: int
+
+    def ceiling(self, dtype: str) -> float:
+        """The share of `matrix` that products may exceed: matrix units that the catalog's float32 rate does not count."""
+        return _MATRIX_UNITS.get(self.architecture, 1.0) if dtype == "float32" else 1.0
 
 
 class NotPriced(ValueError):
@@ -72,5 +88,6 @@ def rates(gpu: Gpu) -> Rates:
     link = _PCIE_LANE[gpu.pcie_gen] * gpu.pcie_lanes if gpu.pcie_gen and gpu.pcie_lanes else bandwidth
     l2 = gpu.l2_mb if gpu.l2_mb else gpu.sm_count * _L2_PER_SM
     return Rates(
-        gpu.name, gpu.vendor, gpu.architecture, matrix, vector, tensor, bandwidth, link, float(gpu.sm_count), gpu.boost_clock_mhz, l2 * _MEGA,
+        gpu.name, gpu.vendor, gpu.architecture, matrix, vector, tensor, bandwidth, link, float(gpu.sm_count), l2 * _MEGA,
+        max(l2, _LAST_LEVEL_MB.get(gpu.architecture, 0.0)) * _MEGA, _GENERATIONS.get(gpu.architecture, 0),
     )  # fmt: skip

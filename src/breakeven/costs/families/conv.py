@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part, waves
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
 
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
@@ -17,27 +19,62 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     },
 }  # fmt: skip
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
+PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
+_TABLE: Final = (Axis(6.0, 2.0, 9), Axis(2.0, 2.0, 6), Axis(2.0, 2.0, 6))
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
+    f"conv2d.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")
+}
 #: Multiplications that the Winograd transform of a 3 × 3 filter saves at best, F(4×4, 3×3) (Lavin and Gray, 2016).
-WINOGRAD: Final = 4.0
+_WINOGRAD: Final = 4.0
+_TILES: Final = ((256, 64), (128, 128), (128, 64), (128, 32), (64, 64), (32, 32))
+#: Edges of the patches of one image that a block computes.
+_PATCHES: Final = (4.0, 8.0, 16.0)
 
 
-def terms(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Terms:
-    """One pass: n·p·q rows, k columns, c·r·s deep (any of the three, by direction; the arithmetic is the same)."""
-    size = float(ITEM_SIZE[dtype])
+def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
+    """One pass: n·p·q rows, k columns, c·r·s deep. Which of the three is reduced depends on the direction; the arithmetic does not.
+
+    The terms: the arithmetic, by kind of filter (1 × 1 is a plain product, 3 × 3 at stride 1 may run as Winograd, the rest goes
+    through a lowering); the same in whole tiles and waves, in patches of images, in padded channels; what a small side of the
+    product costs; the traffic of the images, the filters and the lowered matrix; the chain of the reduction; a kernel.
+    """
+    peak, size = r.matrix[dtype], float(ITEM_SIZE[dtype])
     p = x.maximum(x.ceil((c["h"] + 2.0 * c["pad_h"] - c["r"] + 1.0) / c["stride_h"]), 1.0)
     q = x.maximum(x.ceil((c["w"] + 2.0 * c["pad_w"] - c["s"] + 1.0) / c["stride_w"]), 1.0)
-    rows, depth = c["n"] * p * q, c["c"] * c["r"] * c["s"]
-    flops = 2.0 * rows * c["k"] * depth
-    tiles = x.ceil(rows / 64.0) * x.ceil(c["k"] / 32.0)
-    arithmetic = x.maximum(2.0 * 64.0 * 32.0 * depth * tiles, flops) / r.matrix[dtype] / x.minimum(1.0, tiles / r.sms)
-    traffic = (c["n"] * c["c"] * c["h"] * c["w"] + rows * c["k"] + c["k"] * depth) * size / r.bandwidth
-    return Terms(arithmetic, traffic, depth, 1.0, flops / r.matrix[dtype] / WINOGRAD)
+    n, channels, k = c["n"], c["c"], c["k"]
+    area = c["r"] * c["s"]
+    rows, depth = n * p * q, channels * area
+    flops = 2.0 * rows * k * depth / peak
+    pointwise = x.where(area == 1.0, 1.0, 0.0)
+    plain = x.where((c["stride_h"] == 1.0) & (c["stride_w"] == 1.0), 1.0, 0.0)
+    winograd = x.where((c["r"] == 3.0) & (c["s"] == 3.0), plain, 0.0)
+    compute = {
+        "flops": flops, "pointwise": flops * pointwise, "winograd": flops * winograd,
+        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain),
+        "few_channels": 2.0 * rows * k * area * 16.0 / peak, "few_filters": 2.0 * rows * depth * 32.0 / peak,
+        "padded": 2.0 * rows * (64.0 * x.ceil(k / 64.0)) * (16.0 * x.ceil(channels / 16.0)) * area / peak,
+        "shallow": 2.0 * rows * k * (64.0 * depth) ** 0.5 / peak, "narrow": 2.0 * rows * depth * (64.0 * k) ** 0.5 / peak,
+        "short": 2.0 * k * depth * (4096.0 * rows) ** 0.5 / peak,
+    }  # fmt: skip
+    for height, width in _TILES:
+        tiles = x.ceil(rows / height) * x.ceil(k / width)
+        compute[f"wave{height}x{width}"] = waves(x, tiles, 2.0 * height * width * depth / peak, flops, r.sms)
+    for edge in _PATCHES:
+        patches = n * x.ceil(p / edge) * x.ceil(q / edge) * edge * edge
+        compute[f"patch{edge:g}"] = 2.0 * patches * (32.0 * x.ceil(k / 32.0)) * depth / peak
+        compute[f"patch{edge:g}_winograd"] = compute[f"patch{edge:g}"] * winograd
+    images, outputs = n * channels * c["h"] * c["w"] * size / r.bandwidth, rows * k * size / r.bandwidth
+    filters, lowered = k * depth * size / r.bandwidth, rows * depth * size / r.bandwidth
+    traffic = {
+        "images": images, "outputs": outputs, "filters": filters, "lowered": lowered,
+        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "either": x.maximum(0.5 * flops, images + outputs),
+    }  # fmt: skip
+    fixed = {"kernel": 1.0, "depth": depth * 1e-3, "kernel_lowered": (1.0 - pointwise) * (1.0 - winograd), "kernel_winograd": winograd}
+    least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
+    return Part("conv2d.forward", compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
     """The passes of one direction; `backward` is both gradients, `both` is all three passes."""
-    passes = {
-        "backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params"),
-    }.get(direction, (direction,))  # fmt: skip
-    work = terms(x, c, dtype, r)
-    return [(f"{op}.{one}", work) for one in passes]
+    one = work(x, c, dtype, r)
+    return [replace(one, variant=f"{op}.{each}") for each in PASSES.get(direction, (direction,))]

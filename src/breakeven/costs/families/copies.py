@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     "copy_h2d": {"bytes": None, "pinned": 0.0},
@@ -15,15 +16,25 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     "copy_d2d": {"bytes": None},
 }
 DIRECTIONS: Final = ("forward",)
+#: Copies are few and from many hosts: no table of corrections.
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
+    "copy_d2d": (), "copy_h2d.pinned": (), "copy_h2d.pageable": (), "copy_d2h.pinned": (), "copy_d2h.pageable": (),
+}  # fmt: skip
+#: Pageable copies up to this many bytes go through the command buffer at once (CUDA C Programming Guide, asynchronous execution:
+#: "host to device copies of 64 KB or less").
+_STAGED: Final = 65536.0
 
 
-def terms(x: Arithmetic, op: str, c: Mapping[str, Values], r: Rates) -> Terms:
-    """Bytes over the link's rate; on the device they are read and written."""
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+    """Bytes over the link; pageable memory goes through a pinned buffer piece by piece. On the device they are read and written."""
+    moved = c["bytes"]
     if op == "copy_d2d":
-        return Terms(0.0 * c["bytes"], 2.0 * c["bytes"] / r.bandwidth, 0.0, 1.0, 0.0 * c["bytes"])
-    return Terms(0.0 * c["bytes"], c["bytes"] / r.link, 0.0, 1.0, c["bytes"] / r.link)
-
-
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
-    """The copy itself; pageable and pinned memory have their own constants."""
-    return [(op, terms(x, op, c, r))]
+        memory = 2.0 * moved / r.bandwidth
+        traffic = {"bytes": memory}
+        fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0)}
+        return [Part(op, {}, traffic, fixed, (), x.where(2.0 * moved > 2.0 * r.cache_bytes, memory, 0.0))]
+    link = moved / r.link
+    traffic = {"bytes": link, "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link, "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link}
+    fixed = {"kernel": 1.0, "ramp": link / (link + 1.0)}
+    kind = "pinned" if c["pinned"] > 0.0 else "pageable"
+    return [Part(f"{op}.{kind}", {}, traffic, fixed, (), link)]

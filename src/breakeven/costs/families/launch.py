@@ -6,13 +6,15 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {"launch": {}}
 DIRECTIONS: Final = ("forward",)
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {"launch": (), "launch.graph": ()}
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
     """Nothing but a kernel."""
-    return [(op, Terms(0.0, 0.0, 0.0, 1.0, 0.0))]
+    return [Part(op, {}, {}, {"kernel": 1.0}, (), 0.0)]

@@ -7,8 +7,9 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import elementwise
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part, waves
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
 
 #: What each operation needs, and what stands in where a column is empty (None: it must be given).
@@ -18,39 +19,59 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     "bmm": {"b": None, "m": None, "n": None, "k": None, "trans_a": 0.0, "trans_b": 0.0},
 }
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
+#: Tables of corrections: knots a factor of 4 apart (16 for the batch) over the sizes that were measured.
+_SIDE: Final = Axis(2.0, 2.0, 8)
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
+    "gemm": (Axis(0.0, 1.0, 1), _SIDE, _SIDE, _SIDE),
+    "linear": (Axis(0.0, 1.0, 1), _SIDE, _SIDE, _SIDE),
+    "bmm": (Axis(0.0, 4.0, 5), _SIDE, _SIDE, _SIDE),
+}
+#: Tiles that cuBLAS and rocBLAS cut the output into (NVIDIA, Matrix Multiplication Background User's Guide, §3; Tensile's libraries).
+_TILES: Final = ((256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64), (32, 32), (16, 128), (128, 16))
+#: Depths beyond which operands stride over more memory than caches and address translation hold.
+_DEEP: Final = (2048.0, 8192.0, 32768.0)
 
 
-def terms(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Terms:
-    """One product (m × k)(k × n), `b` of them.
+def product(
+    x: Arithmetic, variant: str, sizes: tuple[Values, Values, Values, Values], dtype: str, r: Rates, turned: tuple[Values, Values] = (0.0, 0.0)
+) -> Part:
+    """`b` products (m × k)(k × n); `turned`: whether either operand is stored transposed.
 
-    Tiles of 64 × 64 are what cuBLAS chooses for small outputs; the last wave of tiles costs a whole one (Williams et al., Roofline,
-    2009; NVIDIA, Matrix Multiplication Background User's Guide, tile and wave quantisation).
+    The terms: the arithmetic; the same in whole tiles and waves of them (Roofline: Williams et al., 2009; tile and wave
+    quantisation: NVIDIA's guide); growing cost of long strides; each operand's traffic, and where it exceeds the L2; the chain of
+    the reduction; a kernel.
     """
-    b, m, n, k = c.get("b", 1.0), c["m"], c["n"], c["k"]
-    size = float(ITEM_SIZE[dtype])
-    flops = 2.0 * b * m * n * k
-    tiles = b * x.ceil(m / 64.0) * x.ceil(n / 64.0)
-    padded = x.maximum(2.0 * 64.0 * 64.0 * k * tiles, flops)
-    spread = x.minimum(1.0, tiles * x.ceil(k / 512.0) / r.sms)
-    arithmetic = x.maximum(flops, padded) / r.matrix[dtype] / spread
-    traffic = b * (m * k + k * n + m * n) * size / r.bandwidth
-    least = flops / r.matrix[dtype]
-    return Terms(arithmetic, traffic, k, 1.0, least)
+    b, m, n, k = sizes
+    peak, size = r.matrix[dtype], float(ITEM_SIZE[dtype])
+    flops = 2.0 * b * m * n * k / peak
+    compute = {"flops": flops}
+    for rows, columns in _TILES:
+        tiles = b * x.ceil(m / rows) * x.ceil(n / columns)
+        compute[f"wave{rows}x{columns}"] = waves(x, tiles, 2.0 * rows * columns * k / peak, flops, r.sms)
+    for name, length in (("m", m), ("n", n), ("k", k)):
+        for bound in _DEEP:
+            compute[f"far_{name}{bound:g}"] = flops * x.minimum(x.maximum(x.log2(length / bound) * 0.5, 0.0), 1.0)
+    compute["turned_a"], compute["turned_b"] = flops * turned[0], flops * turned[1]
+    left, right, out = b * m * k * size / r.bandwidth, b * k * n * size / r.bandwidth, b * m * n * size / r.bandwidth
+    cached = r.l2_bytes / r.bandwidth
+    traffic = {"left": left, "right": right, "out": out, "either": x.maximum(flops, left + right + out), "turned_right": right * turned[1]}
+    for name, moved in (("left", left), ("right", right), ("out", out)):
+        traffic[f"{name}_beyond_l2"] = x.maximum(moved - cached, 0.0)
+    fixed = {"kernel": 1.0, "depth": k * 1e-3}
+    place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
+    return Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype))
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
-    """The products of one direction: a product's gradients are two more products (and a sum over rows for the bias of a `linear`)."""
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+    """The products of one direction: each gradient is one product more; the bias of a `linear` is a sum over rows."""
     b, m, n, k = c.get("b", 1.0), c["m"], c["n"], c["k"]
-    forward = (op, terms(x, c, dtype, r))
+    forward = product(x, op, (b, m, n, k), dtype, r, (c["trans_a"], c["trans_b"]))
     if direction == "forward":
         return [forward]
-    inputs = ("bmm" if op == "bmm" else "gemm", terms(x, {"b": b, "m": m, "n": k, "k": n}, dtype, r))
-    params = ("bmm" if op == "bmm" else "gemm", terms(x, {"b": b, "m": k, "n": n, "k": m}, dtype, r))
-    bias = (
-        [("stream", elementwise.terms(x, {"elements": m * n, "bytes": m * n * ITEM_SIZE[dtype]}, dtype, r))]
-        if op == "linear"
-        else []
-    )
+    other = "bmm" if op == "bmm" else "gemm"
+    inputs = product(x, other, (b, m, k, n), dtype, r)
+    params = product(x, other, (b, k, n, m), dtype, r, (1.0, 0.0))
+    bias = [elementwise.stream(x, "stream", m * n * ITEM_SIZE[dtype], m * n, dtype, r)] if op == "linear" else []
     return {
         "backward_inputs": [inputs], "backward_params": [params, *bias], "backward": [inputs, params, *bias],
         "both": [forward, inputs, params, *bias],

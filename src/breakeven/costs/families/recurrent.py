@@ -7,8 +7,9 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import matmul
-from breakeven.costs.families.terms import Terms, scaled
+from breakeven.costs.families.part import Part, waves
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
 
 _COLUMNS: Final[Mapping[str, float | None]] = {
@@ -16,39 +17,55 @@ _COLUMNS: Final[Mapping[str, float | None]] = {
 }  # fmt: skip
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {"rnn": _COLUMNS, "lstm": _COLUMNS, "gru": _COLUMNS}
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
+PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
 GATES: Final = {"rnn": 1.0, "gru": 3.0, "lstm": 4.0}
+_TABLE: Final = (Axis(3.0, 1.0, 6), Axis(8.0, 1.0, 5))
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
+    f"recurrent.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")
+}
+#: Tiles of (batch × gates·hidden) in one time step.
+_TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
 
 
-def chained(x: Arithmetic, c: Mapping[str, Values], gates: float, dtype: str, r: Rates) -> Terms:
-    """The recurrent part of one layer and direction: `timesteps` products (batch × hidden)(hidden × gates·hidden), one after another."""
-    size = float(ITEM_SIZE[dtype])
+def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
+    """The recurrent part of one layer and way: `timesteps` products (batch × hidden)(hidden × gates·hidden), one after another.
+
+    The terms: the arithmetic of all steps, and in whole tiles and waves step by step; the weights read once per step, and where
+    the L2 cannot keep them; the states' traffic; the steps themselves (a dependent kernel or a barrier each); a kernel. The
+    gradients of the weights are one product over all steps, and have its terms too.
+    """
+    gates, peak, size = GATES[op], r.matrix[dtype], float(ITEM_SIZE[dtype])
     hidden, batch, steps = c["hidden"], c["batch"], c["timesteps"]
-    flops = 2.0 * batch * hidden * hidden * gates
-    tiles = x.ceil(batch / 32.0) * x.ceil(gates * hidden / 64.0)
-    arithmetic = steps * x.maximum(flops, 2.0 * 32.0 * 64.0 * hidden * tiles) / r.matrix[dtype]
+    flops = steps * 2.0 * batch * hidden * hidden * gates / peak
+    compute = {"flops": flops, f"flops_{op}": flops}
+    for height, width in _TILES:
+        tiles = x.ceil(batch / height) * x.ceil(gates * hidden / width)
+        compute[f"wave{height}x{width}"] = waves(x, tiles, steps * 2.0 * height * width * hidden / peak, flops, r.sms)
     weights = gates * hidden * hidden * size
-    traffic = steps * (weights + (gates + 2.0) * batch * hidden * size) / r.bandwidth
-    return Terms(arithmetic, traffic, steps, 1.0, steps * flops / r.matrix[dtype])
+    states = steps * batch * hidden * size / r.bandwidth
+    traffic = {
+        "weights": steps * weights / r.bandwidth, "weights_beyond_l2": steps * x.maximum(weights - r.l2_bytes, 0.0) / r.bandwidth,
+        "weights_once": weights / r.bandwidth, "states": states, "states_of_gates": states * gates,
+    }  # fmt: skip
+    fixed = {"kernel": 1.0, "steps": steps, f"steps_{op}": steps, "steps_wide": steps * (hidden / 1024.0) ** 0.5, "depth": steps * hidden * 1e-3}
+    if direction == "backward_params":
+        for height, width in ((64, 64), (128, 128)):
+            tiles = x.ceil(gates * hidden / height) * x.ceil(hidden / width)
+            compute[f"at_once{height}x{width}"] = waves(x, tiles, 2.0 * height * width * steps * batch / peak, flops, r.sms)
+    return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), flops / r.ceiling(dtype))
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
-    """Every layer and direction of a stack: its chain of steps, and the product of its inputs over all steps at once."""
-    gates, ways = GATES[op], 1.0 + c["bidirectional"]
-    layers, hidden = c["layers"], c["hidden"]
-    passes = {
-        "backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params"),
-    }.get(direction, (direction,))  # fmt: skip
-    rows = c["batch"] * c["timesteps"]
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+    """Every layer and way of a stack: its chain of steps, and the product of its inputs over all steps at once."""
+    gates, hidden, ways, layers = GATES[op], c["hidden"], 1.0 + c["bidirectional"], c["layers"]
+    rows, columns = c["batch"] * c["timesteps"], gates * hidden
+    has_input = x.where(c["input"] > 0.0, 1.0, 0.0)
     found = []
-    chain = chained(x, c, gates, dtype, r)
-    for one in passes:
-        found.append((f"{op}.{one}", scaled(chain, layers * ways)))
-        first = {"m": rows, "n": gates * hidden, "k": x.maximum(c["input"], 1.0)}
-        later = {"m": rows, "n": gates * hidden, "k": hidden * ways}
-        has_input = x.where(c["input"] > 0.0, 1.0, 0.0)
-        for sizes, times in ((first, ways * has_input), (later, ways * (layers - 1.0) * has_input)):
-            m, n, k = sizes["m"], sizes["n"], sizes["k"]
-            turned = {"forward": (m, n, k), "backward_inputs": (m, k, n), "backward_params": (k, n, m)}[one]
-            product = matmul.terms(x, dict(zip("mnk", turned, strict=True)), dtype, r)
-            found.append(("gemm", scaled(product, times)))
+    for one in PASSES.get(direction, (direction,)):
+        found.append(chain(x, op, one, c, dtype, r).repeated(layers * ways))
+        for depth, times in ((x.maximum(c["input"], 1.0), ways * has_input), (hidden * ways, ways * (layers - 1.0) * has_input)):
+            sizes = {
+                "forward": (1.0, rows, columns, depth), "backward_inputs": (1.0, rows, depth, columns), "backward_params": (1.0, columns, depth, rows),
+            }[one]  # fmt: skip
+            found.append(matmul.product(x, "gemm", sizes, dtype, r).repeated(times))
     return found

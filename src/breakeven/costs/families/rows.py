@@ -6,24 +6,48 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.terms import Terms
+from breakeven.costs.families.part import Part
 from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
 
 _COLUMNS: Final[Mapping[str, float | None]] = {"rows": None, "cols": None}
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {"softmax": _COLUMNS, "layernorm": _COLUMNS}
 DIRECTIONS: Final = ("forward", "backward", "both")
+_TABLE: Final = (Axis(7.0, 2.0, 9), Axis(5.0, 0.5, 19))
+AXES: Final[Mapping[str, tuple[Axis, ...]]] = {"softmax": _TABLE, "layernorm": _TABLE}
+#: PyTorch's softmax keeps rows up to this many columns in registers of one warp, and reads longer ones again
+#: (aten/src/ATen/native/cuda/SoftMax.cu, PersistentSoftmax.cuh).
+_PERSISTENT: Final = 1024.0
 
 
-def terms(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Terms:
-    """Reads and writes rows × cols; a block per row, in waves over the multiprocessors."""
-    size = float(ITEM_SIZE[dtype])
-    elements = c["rows"] * c["cols"]
-    return Terms(elements / r.vector[dtype], 2.0 * elements * size / r.bandwidth, x.ceil(c["rows"] / r.sms), 1.0, 0.0 * elements)
+def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, dtype: str, r: Rates) -> Part:
+    """Moves rows × cols elements `moves` times; a block or a warp per row.
+
+    The terms: the traffic; once more for rows that do not stay in registers, and for those that no L2 keeps between passes; a row's
+    own start and reduction, spread over the multiprocessors; a row that is long for its block; a kernel.
+    """
+    rows, cols, size = c["rows"], c["cols"], float(ITEM_SIZE[dtype])
+    elements = rows * cols
+    memory = moves * elements * size / r.bandwidth
+    cached = r.l2_bytes / r.bandwidth
+    again = x.where(cols > _PERSISTENT, 0.5 * memory, 0.0)
+    traffic = {
+        "bytes": memory, "again": again, "beyond_l2": x.maximum(memory - cached, 0.0), "beyond_2_l2": x.maximum(memory - 2.0 * cached, 0.0),
+        "padded": moves * rows * (32.0 * x.ceil(cols / 32.0)) * size / r.bandwidth,
+        "blocks": moves * rows * (1024.0 * x.ceil(cols / 1024.0)) * size / r.bandwidth,
+    }  # fmt: skip
+    waves = rows / r.sms * 1e-2
+    fixed = {
+        "kernel": 1.0, "rows": waves, "rows_root": waves * (cols / 1024.0) ** 0.5, "row": cols * 1e-3, "ramp": memory / (memory + 1.0),
+        "ramp5": memory / (memory + 5.0),
+    }  # fmt: skip
+    compute = {"elements": elements / r.vector[dtype]}
+    least = x.where(moves * elements * size > 2.0 * r.cache_bytes, memory, 0.0)
+    return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(cols)), least)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[tuple[str, Terms]]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
     """Forward moves each element twice, backward three times (the output or input saved, its gradient, the result)."""
-    forward = terms(x, c, dtype, r)
-    backward = Terms(forward.arithmetic, 1.5 * forward.traffic, forward.chain, 1.0, forward.least)
-    return [(op, one) for one in {"forward": [forward], "backward": [backward], "both": [forward, backward]}[direction]]
+    forward, backward = kernel(x, op, c, 2.0, dtype, r), kernel(x, op, c, 3.0, dtype, r)
+    return {"forward": [forward], "backward": [backward], "both": [forward, backward]}[direction]

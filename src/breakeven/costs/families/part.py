@@ -1,0 +1,55 @@
+"""What one piece of work asks of a device, before any constant is fitted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from breakeven.costs.arithmetic import Arithmetic, Values
+
+
+@dataclass(frozen=True)
+class Part:
+    """One kernel, or a chain of equal ones. Its time is a sum of its terms, each times a fitted weight that is never negative.
+
+    No term and no coordinate falls when a size grows: so nor does the price.
+
+    Attributes:
+        variant: which fitted weights apply: an operation, or a way of running it.
+        compute: terms of arithmetic, by name: µs at the device's peak rate.
+        traffic: terms of memory traffic: µs at the data sheet's bandwidth (a copy's: the link's).
+        fixed: terms that no rate shortens: kernels, time steps, lengths of chains.
+        coordinates: where in the table of corrections it lies, as logarithms to base 2.
+        least: µs that the roofline allows at best.
+        times: how many times it runs, one after another.
+    """
+
+    variant: str
+    compute: Mapping[str, Values]
+    traffic: Mapping[str, Values]
+    fixed: Mapping[str, Values]
+    coordinates: tuple[Values, ...]
+    least: Values
+    times: Values = 1.0
+
+    def repeated(self, times: Values) -> Part:
+        """The same work, so many times over."""
+        return replace(self, times=self.times * times)
+
+
+#: Share of a term in waves that grows with the work itself; the rest goes up in steps of whole waves. (Blocks of a wave do not
+#: all end together, so the step is softer than a whole wave. It also keeps every price rising between the steps.)
+SMOOTH: Final = 0.3
+
+
+def waves(x: Arithmetic, tiles: Values, tile_us: Values, flops_us: Values, sms: float) -> Values:
+    """µs of so many tiles in waves over the multiprocessors, at the peak rate.
+
+    Args:
+        tiles: how many tiles of output there are.
+        tile_us: µs that one tile would take with the whole device to itself, at peak.
+        flops_us: µs of the operation's own arithmetic at peak.
+        sms: multiprocessors.
+    """
+    return SMOOTH * flops_us + (1.0 - SMOOTH) * x.ceil(tiles / sms) * tile_us * sms

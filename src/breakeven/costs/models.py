@@ -1,0 +1,110 @@
+"""The fitted weights: read from `costs/data/`, looked up by what is priced and on which device, nearest first."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib.resources import files
+from typing import Final
+
+import numpy as np
+
+from breakeven.costs.arithmetic import Arithmetic, Values
+from breakeven.costs.families.part import Part
+from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis, Grid
+
+#: What may stand in for a variant that was not measured on a device, when the other was.
+_RELATED: Final[Mapping[str, tuple[str, ...]]] = {
+    "gemm": ("linear", "bmm"), "linear": ("gemm", "bmm"), "bmm": ("gemm", "linear"), "sigmoid1": ("tanh1",), "stream": ("add2", "mul1"),
+    "launch": ("mul1",),
+}  # fmt: skip
+#: Tables hold thousandths of a natural logarithm.
+_STEP: Final = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What turns a part's terms into a time, for one variant on one device, or on what is nearest to it.
+
+    Attributes:
+        weights: of compute, traffic and fixed terms, each by name; none is negative.
+        grid: logarithms of the corrections, or None.
+        low, high: factors of the 90 % interval, where compute, bandwidth or fixed time is what limits.
+    """
+
+    compute: tuple[tuple[str, float], ...]
+    traffic: tuple[tuple[str, float], ...]
+    fixed: tuple[tuple[str, float], ...]
+    grid: Grid | None
+    low: tuple[float, float, float]
+    high: tuple[float, float, float]
+
+    def terms(self, part: Part) -> tuple[Values, Values, Values]:
+        """µs of compute, traffic and fixed terms, before correction."""
+        none: Values = 0.0
+        compute = sum((weight * part.compute[name] for name, weight in self.compute if name in part.compute), none)
+        traffic = sum((weight * part.traffic[name] for name, weight in self.traffic if name in part.traffic), none)
+        fixed = sum((weight * part.fixed[name] for name, weight in self.fixed if name in part.fixed), none)
+        return compute, traffic, fixed
+
+    def correction(self, x: Arithmetic, part: Part) -> Values:
+        """The factor from the table of corrections."""
+        return 1.0 if self.grid is None else x.exp(self.grid.at(x, part.coordinates) * _STEP)
+
+
+@lru_cache(maxsize=8192)
+def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model:
+    """The model of a variant: fitted to this very device, else to a related operation on it, else to its generation or the nearest.
+
+    Raises:
+        LookupError: nothing at all was fitted for it (a variant that the data files lack).
+    """
+    kind = "tensor" if dtype in device.tensor else "plain"
+    names = [variant, *_RELATED.get(variant, ())]
+    if graph:
+        names = [f"{name}.graph" for name in names] + names
+    of_device = (f"{device.name}|{dtype}", f"{device.name}|{kind}", f"{device.name}|any")
+    for keys in (of_device, *((key,) for key in _further(device, kind))):
+        for name in names:
+            for key in keys:
+                if key in _data().get(name, {}):
+                    return _data()[name][key]
+    raise LookupError(f"no model of {variant}")
+
+
+def _further(device: Rates, kind: str) -> Iterator[str]:
+    """Keys beyond the device: its vendor's generations, nearest first, then everything."""
+    for distance in range(10):
+        for generation in (device.generation - distance, device.generation + distance):
+            yield f"{device.vendor} {generation}|{kind}"
+    for distance in range(10):
+        for generation in (device.generation - distance, device.generation + distance):
+            yield f"{device.vendor} {generation}|any"
+    yield f"*|{kind}"
+    yield "*|any"
+
+
+@lru_cache(maxsize=1)
+def _data() -> dict[str, dict[str, Model]]:
+    found: dict[str, dict[str, Model]] = {}
+    for file in sorted((files("breakeven.costs") / "data").iterdir(), key=lambda f: f.name):
+        if file.name.endswith(".json"):
+            for variant, stored in json.loads(file.read_text(encoding="utf-8"))["variants"].items():
+                axes = tuple(Axis(*axis) for axis in stored["axes"])
+                found[variant] = {key: _model(one, axes) for key, one in stored["models"].items()}
+    return found
+
+
+def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, ...]) -> Model:
+    grid = None
+    if "table" in stored and axes:
+        values = [float(v) for v in stored["table"]]
+        grid = Grid(axes, values, np.array(values))
+    low, high = (tuple(float(v) for v in stored[name]) for name in ("low", "high"))
+    compute, traffic, fixed = (
+        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
+    )
+    return Model(compute, traffic, fixed, grid, (low[0], low[1], low[2]), (high[0], high[1], high[2]))

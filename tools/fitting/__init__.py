@@ -1,0 +1,1 @@
+"""How the weights of the prices are fitted: measurements in, `costs/data/*.json` out."""

@@ -1,0 +1,103 @@
+"""One variant: weights for everything, for each generation and for each device, each drawn to the wider one; then its tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from fitting import corrections, growth
+from fitting.measurements import Group, stacked
+from fitting.nonneg import weights
+
+from breakeven.costs.operations import AXES
+from breakeven.costs.rates import rates
+from breakeven.costs.table import Axis
+from breakeven.machine.gpus import find_gpu
+
+
+@dataclass(frozen=True)
+class Options:
+    """How strongly a fit is held: rows that the wider group's weights count for, and the stiffness of the tables.
+
+    Attributes:
+        wide, device: of a pooled table and of a device's own; None: no table.
+    """
+
+    pull: float = 4.0
+    wide: float | None = 1.0
+    device: float | None = 0.1
+    slope: float = 0.3
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Weights by name, and the table that goes with them."""
+
+    axes: tuple[Axis, ...]
+    weights: dict[str, float]
+    table: np.ndarray | None
+
+    def plain(self, group: Group) -> np.ndarray:
+        """µs by the formula alone."""
+        return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
+
+    def predict(self, group: Group) -> np.ndarray:
+        """µs with the corrections."""
+        time = self.plain(group)
+        if self.table is not None:
+            time = time * np.exp(corrections.interpolation(self.axes, group.places) @ self.table)
+        return np.maximum(time, group.least)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Everything fitted for a variant: by key, and for each measured group the model that serves it."""
+
+    variant: str
+    models: dict[str, Trained]
+    of_groups: list[tuple[Group, Trained]]
+
+
+OPTIONS: dict[str, Options] = {}
+
+
+def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3) -> Fitted:
+    """Fit all levels of one variant on its training rows."""
+    axes = AXES.get(variant.removesuffix(".graph"), ())
+    options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
+    seen = [g.only(training(g)) for g in groups]
+    seen = [g for g in seen if len(g.time_us)]
+    models: dict[str, Trained] = {}
+    if not seen:
+        return Fitted(variant, models, [])
+    everything = models["*|any"] = _fit(variant, axes, seen, None, options, options.wide)
+    for kind in sorted({g.kind for g in seen}):
+        of_kind = [g for g in seen if g.kind == kind]
+        wide = models[f"*|{kind}"] = _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
+        for vendor, generation in sorted({(g.vendor, g.generation) for g in of_kind}):
+            alike = [g for g in of_kind if (g.vendor, g.generation) == (vendor, generation)]
+            near = models[f"{vendor} {generation}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
+            for group in alike:
+                models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
+    served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
+    return Fitted(variant, models, served)
+
+
+def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None) -> Trained:
+    rows = stacked(groups)
+    # each device speaks with the root of its number of rows
+    importance = np.concatenate([np.full(len(g.time_us), len(g.time_us) ** -0.5) for g in groups])
+    before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
+    found = weights(rows.terms, rows.time_us, importance, before, options.pull if prior is not None else 0.0)
+    chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
+    plain = Trained(axes, chosen, None)
+    if stiffness is None or not axes:
+        return plain
+    error = np.log(rows.time_us / plain.plain(rows))
+    devices = [rates(find_gpu(name)) for name in sorted({g.gpu for g in groups})]
+    room = growth.slack(variant.removesuffix(".graph"), axes, chosen, groups[0].dtype, devices)
+    values = corrections.table(axes, rows.places, error, importance, stiffness, options.slope, room)
+    left = error - corrections.interpolation(axes, rows.places) @ values
+    helps = np.median(np.abs(left)) < np.median(np.abs(error))
+    return Trained(axes, chosen, values if helps else None)

@@ -1,0 +1,99 @@
+"""How fast a formula surely grows from knot to knot, so that a table of corrections may fall by no more than that."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+
+import numpy as np
+
+from breakeven.costs.arithmetic import TABLE
+from breakeven.costs.families import conv, matmul, recurrent, rows
+from breakeven.costs.families.part import SMOOTH, Part
+from breakeven.costs.rates import Rates
+from breakeven.costs.table import Axis
+
+#: Terms that go up in steps: between steps they stand still.
+_STEPPED = ("patch", "padded", "blocks")
+_NUDGE = 0.02  # of a factor of two
+#: Share of the growth that is granted: cells are sampled, not searched.
+_GRANTED = 0.8
+_SAMPLES = (0.0, 0.35, 0.7, 1.0)
+
+
+def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> list[Part]:
+    """Parts that lie at these places of the variant's table: one for each way of being there that matters."""
+    sizes = 2.0**places.T
+    if variant in matmul.AXES:
+        return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device)]
+    if variant in conv.AXES:
+        shapes: list[Mapping[str, np.ndarray | float]] = [
+            {"n": sizes[0] / (14.0 * 14.0), "c": sizes[2], "h": 14.0, "w": 14.0, "k": sizes[1], "r": f, "s": f, "pad_h": f // 2, "pad_w": f // 2,
+             "stride_h": 1.0, "stride_w": 1.0}
+            for f in (1.0, 3.0, 5.0)
+        ]  # fmt: skip
+        return [conv.work(TABLE, shape, dtype, device) for shape in shapes]
+    if variant in recurrent.AXES:
+        return [
+            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device)
+            for op in ("rnn", "lstm") for steps in (1.0, 50.0)
+        ]  # fmt: skip
+    if variant in rows.AXES:
+        return [rows.kernel(TABLE, variant, {"rows": sizes[0], "cols": sizes[1]}, 2.0, dtype, device)]
+    moved = {"bytes": 2.0 ** places[:, 0]}
+    from breakeven.costs.families import elementwise
+
+    return [elementwise.stream(TABLE, variant, moved["bytes"], moved["bytes"] / 8.0, dtype, device)]
+
+
+def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]) -> list[np.ndarray]:
+    """Per axis and edge between knots: the natural logarithm by which the formula surely grows, on every one of the devices."""
+    corners = np.stack(np.meshgrid(*[np.arange(max(a.count - 1, 1)) for a in axes], indexing="ij"), -1)
+    cells = corners.reshape(-1, len(axes)).astype(float)
+    shape = [max(a.count - 1, 1) for a in axes]
+    least = [np.full(shape, np.inf) for _ in axes]
+    wide = [d for d, a in enumerate(axes) if a.count > 1]
+    for offsets in itertools.product(*[(_SAMPLES if len(wide) < 3 else (0.0, 0.5, 1.0)) if a.count > 1 else (0.0,) for a in axes]):
+        places = np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1)
+        for device in devices:
+            whole, sure = _sums(parts_at(variant, places, dtype, device), weights)
+            for d in wide:
+                moved = places.copy()
+                moved[:, d] += _NUDGE
+                _, further = _sums(parts_at(variant, moved, dtype, device), weights)
+                for total, before, after in zip(whole, sure, further, strict=True):
+                    rate = np.maximum(after - before, 0.0) / _NUDGE / np.maximum(total, 1e-12)
+                    least[d] = np.minimum(least[d], rate.reshape(shape))
+    return [_per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))]
+
+
+def _per_edge(cells: np.ndarray, d: int, axes: tuple[Axis, ...]) -> np.ndarray:
+    """An edge may fall by what the least growing of the cells around it allows."""
+    edges = cells
+    for other, axis in enumerate(axes):
+        if other == d or axis.count == 1:
+            continue
+        first, last = np.take(edges, [0], other), np.take(edges, [-1], other)
+        edges = np.minimum(np.concatenate([first, edges], other), np.concatenate([edges, last], other))
+    return edges
+
+
+def _sums(parts: list[Part], weights: Mapping[str, float]) -> tuple[list[np.ndarray], list[np.ndarray]]:
+    """Of each part: its time by the formula, and the share of it that grows steadily."""
+    whole, sure = [], []
+    for part in parts:
+        total, steady = np.zeros(1), np.zeros(1)
+        flops = part.compute.get("flops", 0.0)
+        for kind in ("compute", "traffic", "fixed"):
+            for name, value in getattr(part, kind).items():
+                weight = weights.get(f"{kind}:{name}", 0.0)
+                if weight == 0.0:
+                    continue
+                total = total + weight * value
+                if name.startswith(("wave", "at_once")):
+                    steady = steady + weight * SMOOTH * flops
+                elif not name.startswith(_STEPPED):
+                    steady = steady + weight * value
+        whole.append(total)
+        sure.append(steady)
+    return whole, sure

@@ -1,0 +1,36 @@
+"""Weights that are never negative: robust relative least squares, drawn towards those of the wider group."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import nnls
+
+#: Rounds of reweighting, and the relative error below which a row counts fully.
+_ROUNDS = 8
+_FULL = 0.03
+
+
+def weights(terms: np.ndarray, time_us: np.ndarray, importance: np.ndarray, prior: np.ndarray | None = None, strength: float = 0.0) -> np.ndarray:
+    """Weights w ≥ 0 that make terms @ w close to the times in relative error (nearly its mean absolute value).
+
+    Args:
+        importance: of each row.
+        prior, strength: weights to stay near, as if that many rows said so.
+    """
+    relative = terms / time_us[:, None]
+    scale = np.sqrt((relative**2).mean(0)) + 1e-12
+    row = np.sqrt(importance / importance.mean())
+    robust = np.ones(len(time_us))
+    fitted = np.zeros(terms.shape[1])
+    for _ in range(_ROUNDS):
+        weight = row * robust
+        matrix, target = relative / scale * weight[:, None], weight
+        if prior is not None and strength > 0.0:
+            # the prior's own prediction is what is kept: the terms of a few typical rows
+            pull = np.sqrt(strength * np.median(weight) ** 2)
+            matrix = np.vstack([matrix, pull * np.eye(terms.shape[1])])
+            target = np.concatenate([target, pull * prior * scale])
+        fitted = nnls(matrix, target, maxiter=50 * terms.shape[1])[0] / scale
+        error = np.abs(np.log(np.maximum(relative @ fitted, 1e-3)))
+        robust = 1.0 / np.sqrt(np.maximum(error, _FULL) / _FULL)
+    return fitted
