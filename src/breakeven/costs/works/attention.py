@@ -1,9 +1,8 @@
 """Fused scaled-dot-product attention, as the arithmetic of its products on one kernel's traffic.
 
 No public sweep of attention by shape is at hand, so its price is that of one large product of the same arithmetic, with an
-interval widened by what is published: FlashAttention-2 reaches 50 to 73 % of an A100's peak forward and about 80 % of that backward, large
-products 70 to 85 % (Dao, "FlashAttention-2", arXiv 2307.08691, section 4.1;
-forward counts 4 s^2 d h b
+interval widened by what is published: FlashAttention-2 reaches 50 to 73 % of an A100's peak forward and about 80 % of that
+backward, large products 70 to 85 % (Dao, "FlashAttention-2", arXiv 2307.08691, section 4.1; forward counts 4 s^2 d h b
 flops, backward 2.5 times that).
 """
 

@@ -14,7 +14,8 @@ VIEWS = frozenset(
     adjoint T H real imag view_as_real view_as_complex _conj _neg_view conj squeeze_ unsqueeze_ transpose_ t_ detach_
     as_strided_ lift lift_fresh _fw_primal _make_dual values _values indices _indices crow_indices col_indices
     ccol_indices row_indices coalesce slice_inverse atleast_1d atleast_2d atleast_3d broadcast_to broadcast_tensors
-    meshgrid ravel resolve_conj resolve_neg positive data requires_grad_ retain_grad _nested_view_from_buffer _nested_view_from_jagged
+    meshgrid ravel resolve_conj resolve_neg positive data requires_grad_ retain_grad _nested_view_from_buffer
+    _nested_view_from_jagged
     _unwrap_optional
     """
     )

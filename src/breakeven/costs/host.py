@@ -1,0 +1,148 @@
+"""The host's side of a stream on a GPU machine: how long each row keeps the thread that issues it.
+
+Where launches bind, the host is the step. A CPU step that was timed undisturbed is the user's own work (pauses), the framework's
+time per operation, and kernels. The framework's rate of this host is what is left after the other two, and a dispatch probe says the
+same with no script at all; both are weighed by how much each can know. The GPU's rows then cost that rate times the fitted profile.
+Other processes of the GPU's machine, and a host whose single-thread speed changes under load, are not known.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breakeven.costs.calls import CallCosts
+from breakeven.costs.host_classes import VIEW, host_class
+from breakeven.costs.host_model import HostModel, host_model
+from breakeven.machine.records import Cpu, Host
+from breakeven.results.records import Interval
+from breakeven.timeline import OpStream, schema
+from breakeven.units import NS_PER_US
+
+#: A pause this long before an operation is the user's own work (data, logging, Python); shorter ones are framework and glue, whose
+#: recorded length is mostly the recorder's. The fit of the traces draws the line at the same place (`tools/host_traces.py`).
+LONG_PAUSE_NS = 100_000
+#: Relative error of a kernel's time as recorded (in the dispatch mode, caches colder) against the undisturbed pass; assumed, and
+#: only a weight: it says from which share of kernels on the residual is worth less than the probe.
+_KERNEL_ERROR = 0.15
+#: The dispatch probe's error as a description of a script's framework time, beside the spread of scripts' Python (`gap_log_sd`).
+_PROBE_ERROR = 0.15
+#: Without any probe: spread of the traces' hosts about the reference (their fitted scales run from 0.5 to 2.6, old stacks aside).
+_UNKNOWN_HOST = 0.55
+_Z90 = 1.645
+
+
+@dataclass(frozen=True)
+class HostTimes:
+    """Host side of every row on a GPU machine.
+
+    Attributes:
+        before_ns: per row, the user's own work before it is issued (no operation running), input included.
+        issue_ns: per row, framework and launches.
+        log_sigma: uncertainty of the framework part, standard deviation of its logarithm, shared by all rows.
+        rate: this host's framework time relative to the reference host, as used.
+    """
+
+    before_ns: NDArray[np.float64]
+    issue_ns: NDArray[np.float64]
+    log_sigma: float
+    rate: float
+
+
+@dataclass(frozen=True)
+class CpuSplit:
+    """What a recorded stream says of its own CPU pass, ns over all rows of all steps.
+
+    Attributes:
+        kernel_ns: per row, time in CPU kernels (dispatch below autograd taken out).
+        before_ns: per row, the user's own work before it.
+        framework_ns: per row, framework time by the model, reference host.
+        measured: whether kernel times were recorded.
+    """
+
+    kernel_ns: NDArray[np.float64]
+    before_ns: NDArray[np.float64]
+    framework_ns: NDArray[np.float64]
+    measured: bool
+
+
+def host_times(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | None, cpu: Cpu, host: Host) -> HostTimes:
+    """Host times of a stream on a GPU machine.
+
+    Args:
+        stream: as recorded, lowered to what CUDA would run.
+        costs: of its calls.
+        cpu_step_ns: one step of the undisturbed CPU pass, ns; None: not timed.
+        cpu: the CPU that it ran on, with its dispatch probe.
+        host: the machine that the GPU sits in.
+    """
+    model = host_model()
+    split = cpu_split(stream, costs)
+    prior = 1.0 if cpu.dispatch_us is None else cpu.dispatch_us / model.dispatch_us
+    rate, sigma = _rate(split, prior, cpu_step_ns, stream.steps, cpu, model)
+    # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
+    scale = host.scale_mid * rate / prior
+    host_sigma = math.log(host.scale_high / host.scale_low) / (2 * _Z90) if host.scale_low > 0 else 0.0
+    call = stream.rows[schema.ROW_CALL.name].to_numpy()
+    issue = np.where(_is_backward(stream), costs.backward_host_ns[call], costs.forward_host_ns[call]) + _backward_starts(
+        stream, model
+    )
+    return HostTimes(
+        before_ns=split.before_ns * host.scale_mid / prior,
+        issue_ns=issue * scale,
+        log_sigma=math.sqrt(sigma**2 + host_sigma**2),
+        rate=scale,
+    )
+
+
+def cpu_split(stream: OpStream, costs: CallCosts) -> CpuSplit:
+    """Take a recorded stream's CPU pass apart into kernels, pauses and framework."""
+    call = stream.rows[schema.ROW_CALL.name].to_numpy()
+    operations = costs.cpu_operations[call].astype(np.float64)
+    cpu = stream.rows[schema.ROW_CPU.name].cast(float).to_numpy()
+    measured = bool(np.isfinite(cpu).any()) and bool(np.nansum(cpu) > 0)
+    names = [host_class(name) == VIEW for name in stream.calls[schema.CALL_OP.name].to_list()]
+    floor = _dispatch_floor(np.nan_to_num(cpu)[np.array(names, dtype=bool)[call]] if len(call) else cpu)
+    kernel = np.maximum(0.0, np.nan_to_num(cpu) - floor * np.maximum(1.0, operations))
+    pause = np.nan_to_num(stream.rows[schema.ROW_HOST.name].cast(float).to_numpy())
+    kind = stream.calls[schema.CALL_KIND.name].to_numpy()[call] if len(call) else np.array([], dtype=object)
+    own = (pause >= LONG_PAUSE_NS) | (kind == schema.Kind.HOST)
+    per_call = np.where(_is_backward(stream), costs.cpu_backward_host_ns[call], costs.cpu_host_ns[call])
+    framework = per_call * operations + _backward_starts(stream, host_model())
+    return CpuSplit(kernel, np.where(own, pause, 0.0), framework, measured)
+
+
+def _rate(
+    split: CpuSplit, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
+) -> tuple[float, float]:
+    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it."""
+    prior_sd = math.hypot(model.gap_log_sd, _PROBE_ERROR) if cpu.dispatch_us is not None else _UNKNOWN_HOST
+    weight, mean = 1 / prior_sd**2, math.log(prior) / prior_sd**2
+    said = float(split.framework_ns.sum())
+    if cpu_step_ns is not None and split.measured and said > 0:
+        total, kernels = cpu_step_ns.mid * steps, float(split.kernel_ns.sum())
+        left = total - kernels - float(split.before_ns.sum())
+        if left > 0:
+            timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
+            residual_sd = math.hypot(_PROBE_ERROR, _KERNEL_ERROR * kernels / left, timing / left)
+            weight, mean = weight + 1 / residual_sd**2, mean + math.log(left / said) / residual_sd**2
+    return math.exp(mean / weight), math.sqrt(1 / weight + model.step_log_sd**2)
+
+
+def _dispatch_floor(views: NDArray[np.float64]) -> float:
+    """What a call takes below autograd with no kernel at all, ns: views of the same recording (none: they cannot say, 0)."""
+    return float(np.median(views)) if len(views) >= 5 else 0.0
+
+
+def _is_backward(stream: OpStream) -> NDArray[np.bool_]:
+    return stream.rows[schema.ROW_PHASE.name].to_numpy() == schema.Phase.BACKWARD
+
+
+def _backward_starts(stream: OpStream, model: HostModel) -> NDArray[np.float64]:
+    """Starting the engine, on the first row of every backward pass, ns on the reference host."""
+    backward = _is_backward(stream)
+    first = backward & ~np.concatenate([[False], backward[:-1]]) if len(backward) else backward
+    return first * model.backward_call_us * NS_PER_US
