@@ -110,7 +110,7 @@ class Factories:
             device = kwargs.get("device")
             if device is None and obeys_default and self.default is not None:
                 device = self.default
-            if device is None and not kwargs.get("pin_memory"):
+            if device is None and not kwargs.get("pin_memory") and (kwargs.get("generator") is None or not obeys_default):
                 return real(*args, **kwargs)
             if device is not None and not names_cuda(device) and torch.device(device).type != "cpu":
                 return real(*args, **kwargs)

@@ -10,6 +10,9 @@ import torch
 
 from breakeven.capture.virtual.autograd_node import NO_CALL
 
+#: How the engine sums gradients.
+_SUMS = ("aten::add", "aten::add_")
+
 
 @dataclass
 class Lowered:
@@ -20,6 +23,7 @@ class Lowered:
         backward: the calls that its backward is on CUDA.
         site: line that called it.
         shapes: shapes of its weights, whose gradients the engine adds up between the nodes.
+        keeps_sums: these sums are rows of their own.
         row: first row of its backward; -1 until it runs.
         run: which run of the engine that was.
     """
@@ -28,6 +32,7 @@ class Lowered:
     backward: tuple[int, ...]
     site: int
     shapes: frozenset[torch.Size]
+    keeps_sums: bool = False
     row: int = -1
     run: int = -1
 
@@ -46,16 +51,20 @@ class Lowerings:
             self._starts.append(start)
             self._calls.append(lowered)
 
-    def owner(self, number: int, out: Any) -> Lowered | None:  # Any: result of any operation
+    def owner(self, number: int, name: str, out: Any) -> Lowered | None:  # Any: result of any operation
         """The call that the running backward operation belongs to, if any."""
         if not self._starts:
             return None
         if number == NO_CALL:  # the engine adds gradients of a weight that was used at each time step
             last = self._last
-            return last if last is not None and isinstance(out, torch.Tensor) and out.shape in last.shapes else None
+            if last is None or last.keeps_sums or name not in _SUMS:
+                return None
+            return last if isinstance(out, torch.Tensor) and out.shape in last.shapes else None
         at = bisect_right(self._starts, number) - 1
         found = self._calls[at] if at >= 0 and number < self._calls[at].end else None
         self._last = found
+        if found is not None and found.keeps_sums and name in _SUMS and isinstance(out, torch.Tensor) and out.shape in found.shapes:
+            return None
         return found
 
     def clear(self) -> None:

@@ -33,11 +33,15 @@ class Lowerer:
         self._forms: dict[Hashable, Form] = {}
 
     def run(
-        self, real: Callable[[], Any], key: Hashable, form: Callable[[Any], Form], weights: Iterable[torch.Tensor] = ()
-    ) -> Any:  # Any: result of any call
-        """Run `real` hushed; `form` tells what stands for it, given its result, once per `key`."""
+        self, real: Callable[[], Any], key: Hashable, form: Callable[[Any], Form],
+        weights: Iterable[torch.Tensor] = (), *, keeps_sums: bool = False,
+    ) -> Any:  # fmt: skip  # Any: result of any call
+        """Run `real` hushed; `form` tells what stands for it, given its result, once per `key`.
+
+        `keeps_sums`: gradients of the weights are summed over calls by the engine on CUDA too (cells; a layer sums inside).
+        """
         recorder = self._recorder
-        if recorder.hush or recorder.off:
+        if recorder.hush or recorder.off or not recorder.is_mine():
             return real()
         began = perf_counter_ns()
         gap, start = began - recorder.last, recorder.next_number()
@@ -52,7 +56,7 @@ class Lowerer:
             found = self._forms.get(key)
             if found is None:
                 found = self._forms[key] = form(out)
-            self._leave_rows(found, gap, start, weights)
+            self._leave_rows(found, gap, start, weights, keeps_sums)
         recorder.last = perf_counter_ns()
         return out
 
@@ -60,7 +64,7 @@ class Lowerer:
         """Marks of a tensor (see `Marks.of`)."""
         return self._recorder.marks.of(tensor)
 
-    def _leave_rows(self, form: Form, gap: int, start: int, weights: Iterable[torch.Tensor]) -> None:
+    def _leave_rows(self, form: Form, gap: int, start: int, weights: Iterable[torch.Tensor], keeps_sums: bool) -> None:
         recorder = self._recorder
         rows = recorder.rows
         assert rows is not None
@@ -77,7 +81,7 @@ class Lowerer:
         end = recorder.next_number()
         if end > start >= 0:
             numbers = tuple(rows.number(call) for call in form.backward)
-            recorder.lowerings.enter(start, Lowered(end, numbers, site, frozenset(w.shape for w in weights)))
+            recorder.lowerings.enter(start, Lowered(end, numbers, site, frozenset(w.shape for w in weights), keeps_sums))
 
 
 def device_call(

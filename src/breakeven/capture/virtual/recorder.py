@@ -8,6 +8,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable
+from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, Final
 
@@ -15,13 +16,14 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from breakeven.capture.virtual import autograd_node, marks
-from breakeven.capture.virtual.calls import copy_call, make_call, sync_call
+from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call
 from breakeven.capture.virtual.lowered import Lowerings
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
 from breakeven.capture.virtual.notes import Notes
 from breakeven.capture.virtual.plans import Plan, frozen
 from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER, Rows
 from breakeven.capture.virtual.sites import NOWHERE, Sites
+from breakeven.timeline.opstream import Call
 
 _TENSOR: Final = 1
 _LIST: Final = 2
@@ -42,6 +44,7 @@ class Recorder(TorchDispatchMode):
         self.phase = FORWARD
         self.request: int | None = None  # device of what is being made: CUDA, or 0 for the host
         self.hush = 0  # > 0: operations inside leave no row (a fused call, a data loader)
+        self.folding = 0  # > 0: host operations inside leave no row, they are part of one that follows
         self.hushed_ns = 0  # their time
         self.hushed_ops = 0
         self.tag: str | None = None  # how the user asked for the value that is being read: bool, print, tolist …
@@ -55,8 +58,10 @@ class Recorder(TorchDispatchMode):
         self.cast: Callable[[Plan, list[Any], int, Any], int] | None = None  # autocast: logical dtype of a result (Any: any op)
         self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
         self.repair = True
+        self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
         self.specials: dict[str, Callable[..., Any]] = {}  # Any: any operation
         self._spot = (0, 0)
+        self._thread = get_ident()
         self.last = 0  # clock at the end of the last operation
         self.next_number = autograd_node.next_number()
         self.running_number = autograd_node.running_number()
@@ -80,8 +85,12 @@ class Recorder(TorchDispatchMode):
             with self:
                 return func.decompose(*args, **(kwargs or {}))
         if plan.special is not None:
-            return plan.special(plan, args, kwargs or {}, began)
-        return self.common(plan, args, kwargs, began)
+            out = plan.special(plan, args, kwargs or {}, began)
+        else:
+            out = self.common(plan, args, kwargs, began)
+        if self.tape is not None:
+            self.tape.append((func, args, kwargs, out))
+        return out
 
     def common(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
         """Run an operation, pass marks on to its result, and leave a row."""
@@ -140,8 +149,8 @@ class Recorder(TorchDispatchMode):
         if self.hush:
             self.hushed_ns += spent
             self.hushed_ops += 1
-        elif self.rows is not None and not plan.silent:
-            self._leave_row(plan, signature, args, kwargs, out, device, began - self.last, spent)
+        elif self.rows is not None and not plan.silent and (device or not self.folding):
+            self._leave_row(plan, signature, args, kwargs, out, device, 0 if self.folding else began - self.last, spent)
         self.last = perf_counter_ns()
         return out
 
@@ -174,7 +183,7 @@ class Recorder(TorchDispatchMode):
         phase = self.phase
         if phase == BACKWARD:
             number = self.running_number()
-            lowering = self.lowerings.owner(number, out)
+            lowering = self.lowerings.owner(number, plan.name, out)
             if lowering is not None:
                 self._leave_lowered_backward(lowering, number, gap, spent)
                 return
@@ -234,8 +243,9 @@ class Recorder(TorchDispatchMode):
 
     def add(self, call: int, gap: int = 0, waits: int = -1, phase: int | None = None, cpu_ns: int = 0) -> int:
         """Append a row of something that is no ordinary operation; -1 while nothing is recorded."""
-        if self.rows is None or self.hush:
+        if self.rows is None or self.hush or not self.is_mine():
             return -1
+        gap = 0 if self.folding else gap
         phase = self.phase if phase is None else phase
         site = self.sites.here(2)
         return self.rows.add(call, phase, site, gap, cpu_ns, waits)
@@ -272,6 +282,26 @@ class Recorder(TorchDispatchMode):
         if self.rows is not None and not self.hush:
             self.add(self.rows.number(sync_call(name)), gap, self.last_row if row is None else row)
         self.last = perf_counter_ns()
+
+    def host_row(self, call: Call, began: int, before: int) -> None:
+        """A row of host work that began at `began`; the gap since `before`, the last operation, goes to the next row."""
+        now = perf_counter_ns()
+        if self.is_calm() and not self.folding and self.rows is not None:
+            self.add(self.rows.number(call), now - began + self.overhead)
+            self.last = now - max(began - before, 0)
+        else:
+            self.last = now
+
+    def is_mine(self) -> bool:
+        """Whether the running thread is the one that is recorded."""
+        return get_ident() == self._thread
+
+    def emptied_cache(self) -> None:
+        """`empty_cache`: the device's memory is given back, and has to be asked for again."""
+        if self.is_calm() and self.rows is not None:
+            gap = perf_counter_ns() - self.last
+            self.add(self.rows.number(host_call("empty_cache")), gap)
+            self.last = perf_counter_ns()
 
     def begin(self) -> None:
         """Start with an empty table."""

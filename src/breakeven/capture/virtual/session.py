@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import TracebackType
 
-from breakeven.capture.virtual import ask_factory, ask_tensor, lowering_rnn, phases
+from breakeven.capture.virtual import (
+    ask_factory, ask_tensor, clocks, compiled, foreach, loader, lowering_cells, lowering_rnn, parallel, phases, saving,
+)  # fmt: skip
 from breakeven.capture.virtual.calibrate import overhead_ns
+from breakeven.capture.virtual.cuda_objects import T4
+from breakeven.capture.virtual.cuda_surface import Surface
 from breakeven.capture.virtual.facts import Fact
 from breakeven.capture.virtual.lowering import Lowerer
 from breakeven.capture.virtual.marks import Marks
@@ -78,6 +82,8 @@ class Session:
 
 def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     """Install everything; see `breakeven.capture.virtual.install`."""
+    import torch._dynamo  # every optimizer imports it at its first step; it must not meet a torch that claims to have CUDA
+
     sites = Sites()
     notes = Notes(sites)
     recorder = Recorder(Marks(), sites, notes)
@@ -87,12 +93,28 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     mover = Mover(recorder)
     ask_tensor.install(patches, recorder, mover)
     ask_factory.Factories(recorder, mover).install(patches)
+    Surface(recorder, gpu or T4).install(patches)
     phases.install(patches, recorder)
     lowerer = Lowerer(recorder)
     lowering_rnn.install(patches, recorder, lowerer)
+    lowering_cells.install(patches, recorder, lowerer)
+    foreach.install(patches, recorder)
+    saving.install(patches, recorder)
+    loader.install(patches, recorder)
+    compiled.install(patches, recorder)
+    clocks.install(patches, recorder)
+    parallel.install(patches, recorder, mover, lambda: _shadow(recorder))
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))
     return Session(recorder, patches, notes)
+
+
+def _shadow(recorder: Recorder) -> Recorder:
+    """A mode for another thread: marks like the recorder, records nothing."""
+    shadow = Recorder(recorder.marks, recorder.sites, recorder.notes)
+    shadow.specials = specials(shadow)
+    shadow.repair, shadow.move = recorder.repair, recorder.move
+    return shadow
 
 
 __all__ = ["Session", "open_session"]

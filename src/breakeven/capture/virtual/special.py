@@ -10,6 +10,7 @@ import torch
 
 from breakeven.capture.virtual.calls import DEVICE, tensors
 from breakeven.capture.virtual.marks import CUDA, PINNED
+from breakeven.capture.virtual.mismatch import note
 from breakeven.capture.virtual.plans import Plan
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.capture.virtual.rows import BACKWARD, FORWARD
@@ -45,6 +46,7 @@ def specials(recorder: Recorder) -> dict[str, Callable[..., Any]]:  # Any: any o
         "aten::index_put": handlers.index,
         "aten::copy_": handlers.copy,
         "aten::detach": handlers.detach,
+        "aten::_pack_padded_sequence": handlers.pack,
     }
     return table
 
@@ -144,6 +146,21 @@ class _Handlers:
             "h2d" if to & CUDA else "d2h", args[1], pinned=bool(host & PINNED), non_blocking=non_blocking, began=began
         )
         return out
+
+    def pack(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
+        """Lengths are host data: torch refuses others; the sizes of the steps are host data too."""
+        recorder = self._recorder
+        lengths = args[1]
+        if recorder.is_cuda(lengths):
+            text = "'lengths' argument should be a 1D CPU int64 tensor, but got 1D cuda:0 Long tensor"
+            note(recorder, "pack_padded_sequence", [lengths], text)
+            recorder.copied("d2h", lengths, pinned=False, non_blocking=False, began=began)
+            began = recorder.last
+        data, sizes = recorder.common(plan, args, kwargs, began)
+        recorder.marks.drop(sizes, ~0)
+        if not recorder.is_cuda(args[0]):
+            recorder.marks.drop(data, CUDA)
+        return data, sizes
 
     def detach(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
         """Autograd detaches what it saves: no call of the user's, and no operation under CUDA either."""
