@@ -3,27 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from breakeven.capture.series import Batch
 from breakeven.capture.steps import Steps
-
-
-@dataclass
-class Batch:
-    """Samples per step: what a loader says, else the leading dimension of what enters the outermost module."""
-
-    from_loader: int | None = None
-    from_module: int | None = None
-
-    @property
-    def size(self) -> int | None:
-        """The loader's word first."""
-        return self.from_loader or self.from_module
 
 
 def listen(steps: Steps, clock: Callable[[], int]) -> Batch:

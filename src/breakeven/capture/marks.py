@@ -20,9 +20,11 @@ from types import CodeType, ModuleType
 COMPILED = frozenset({"jit", "njit", "vectorize", "guvectorize", "script", "compile", "kernel", "stencil", "cfunc"})
 
 
-#: Marks that are not of a loop: `--mark`'s line, and the end of the script's imports.
+#: Mark of `--mark`'s line.
 STEP_NAME = "__breakeven_step__"
-BEGIN_NAME = "__breakeven_begin__"
+
+#: Methods whose statements carry no marks: they are called by libraries, many times.
+INNER = frozenset({"forward", "__getitem__", "__len__", "__iter__", "__next__", "backward"})
 
 
 @dataclass(frozen=True)
@@ -36,15 +38,36 @@ class Loop:
     parent: int | None  # number of the loop around it in the same function (or module) body
 
 
+@dataclass(frozen=True)
+class Statement:
+    """One statement outside loops."""
+
+    number: int
+    file: str
+    line: int
+
+
 @dataclass
 class Book:
-    """All loops seen so far, and whether the source mentions steps at all."""
+    """All loops and all statements outside loops seen so far, and what the source mentions.
+
+    Attributes:
+        loops: by number.
+        statements: by number.
+        by_file: the loops of each file.
+        attributes_called: names called as methods: `step`, `backward` …
+        names_accelerator: whether `cuda` or its like is spelled somewhere.
+        on_new: told of each loop as it is found.
+        on_statement: told of each statement as it is found.
+    """
 
     loops: list[Loop] = field(default_factory=list)
+    statements: list[Statement] = field(default_factory=list)
     by_file: dict[str, list[Loop]] = field(default_factory=dict)
     attributes_called: set[str] = field(default_factory=set)
     names_accelerator: bool = False
     on_new: Callable[[Loop], None] | None = None
+    on_statement: Callable[[Statement], None] | None = None
 
     def innermost(self, file: str, line: int) -> Loop | None:
         """The innermost loop of `file` whose lines hold `line`."""
@@ -57,12 +80,17 @@ def head_name(number: int) -> str:
     return f"__breakeven_head_{number}__"
 
 
+def line_name(number: int) -> str:
+    """Name in `builtins` of the mark before a statement outside loops."""
+    return f"__breakeven_line_{number}__"
+
+
 def exit_name(number: int) -> str:
     """Name in `builtins` of the mark after a loop."""
     return f"__breakeven_exit_{number}__"
 
 
-def compile_marked(source: bytes, file: str, book: Book, step_line: int | None = None, main: bool = False) -> CodeType:
+def compile_marked(source: bytes, file: str, book: Book, step_line: int | None = None) -> CodeType:
     """Compile a user's file with marks in its loops.
 
     Args:
@@ -70,20 +98,21 @@ def compile_marked(source: bytes, file: str, book: Book, step_line: int | None =
         file: its path, as tracebacks show it.
         book: where its loops are written down.
         step_line: line before which `breakeven.step()` is called, where `--mark` asks for it.
-        main: whether it is the script itself: then the end of its imports is marked too.
 
     Raises:
         SyntaxError: as Python itself would.
     """
     tree = ast.parse(source, file)
-    tree = _Marker(file, book, step_line, main).visit(tree)
+    tree = _Marker(file, book, step_line).visit(tree)
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
 
 
 class _Marker(ast.NodeTransformer):
-    def __init__(self, file: str, book: Book, step_line: int | None, main: bool) -> None:
-        self.file, self.book, self.step_line, self.main = file, book, step_line, main
+    def __init__(self, file: str, book: Book, step_line: int | None) -> None:
+        self.file, self.book, self.step_line = file, book, step_line
         self.around: list[int | None] = [None]
+        self.inner = [False]
+        self.marked: ast.AST | None = None
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         if isinstance(node.func, ast.Attribute):
@@ -100,18 +129,13 @@ class _Marker(ast.NodeTransformer):
             self.book.names_accelerator = True
         return self.generic_visit(node)
 
-    def visit_Module(self, node: ast.Module) -> ast.AST:
-        imports = [n for n in node.body if isinstance(n, (ast.Import, ast.ImportFrom))]
-        self.generic_visit(node)
-        if self.main and imports:
-            node.body.insert(node.body.index(imports[-1]) + 1, _mark(BEGIN_NAME, imports[-1]))
-        return node
-
     def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
         if any(_word(d) in COMPILED for d in node.decorator_list):
             return node
         self.around.append(None)
+        self.inner.append(node.name in INNER)
         visited = self.generic_visit(node)
+        self.inner.pop()
         self.around.pop()
         return visited
 
@@ -122,7 +146,7 @@ class _Marker(ast.NodeTransformer):
         return self._function(node)
 
     def _loop(self, node: ast.For | ast.AsyncFor | ast.While) -> list[ast.stmt]:
-        number = len(self.book.loops)
+        number, marked = len(self.book.loops), self.marked is node
         loop = Loop(number, self.file, node.lineno, node.end_lineno or node.lineno, self.around[-1])
         self.book.loops.append(loop)
         self.book.by_file.setdefault(self.file, []).append(loop)
@@ -132,6 +156,8 @@ class _Marker(ast.NodeTransformer):
         self.generic_visit(node)
         self.around.pop()
         node.body.insert(0, _mark(head_name(number), node.body[0]))
+        if marked:
+            node.body.insert(0, _mark(STEP_NAME, node.body[0]))
         return [node, _at_end(_mark(exit_name(number), node), node)]
 
     def visit_For(self, node: ast.For) -> list[ast.stmt]:
@@ -147,13 +173,36 @@ class _Marker(ast.NodeTransformer):
         line = self.step_line
         hit = line is not None and isinstance(node, ast.stmt) and node.lineno == line
         if hit:
-            self.step_line = None
+            self.step_line, self.marked = None, node
         out: ast.AST | list[ast.stmt] = super().visit(node)
-        if not hit or not isinstance(node, ast.stmt):
+        if not isinstance(node, ast.stmt):
             return out
-        return [_mark(STEP_NAME, node), *(out if isinstance(out, list) else [out])]  # type: ignore[list-item]  # a statement
+        before = [_mark(STEP_NAME, node)] if hit and not isinstance(node, _LOOPS) else []
+        if self._is_outside(node):
+            before.append(_mark(line_name(self._note(node)), node))
+        return [*before, *(out if isinstance(out, list) else [out])] if before else out
+
+    def _is_outside(self, node: ast.stmt) -> bool:
+        """Whether a statement lies outside loops, and in code that is run line by line."""
+        if self.around[-1] is not None or self.inner[-1] or isinstance(node, _SILENT):
+            return False
+        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
+            return False
+        return not (isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant))
+
+    def _note(self, node: ast.stmt) -> int:
+        statement = Statement(len(self.book.statements), self.file, node.lineno)
+        self.book.statements.append(statement)
+        setattr(builtins, line_name(statement.number), None)
+        if self.book.on_statement is not None:
+            self.book.on_statement(statement)
+        return statement.number
 
 
+
+
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+_SILENT = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Global, ast.Nonlocal, ast.Pass, ast.Break, ast.Continue)
 
 
 def _mark(name: str, where: ast.AST) -> ast.If:
@@ -200,6 +249,14 @@ class MarkingFinder(importlib.abc.MetaPathFinder):
         spec.cached = None
         return spec
 
+    def compile(self, source: bytes, file: str) -> CodeType:
+        """Compile one of the user's files with its marks."""
+        here = self.mark is not None and os.path.realpath(file) == self.mark[0]
+        try:
+            return compile_marked(source, file, self.book, self.mark[1] if here and self.mark is not None else None)
+        except RecursionError:  # a generated file, nested too deeply to edit: take it as it is
+            return compile(source, file, "exec", dont_inherit=True)
+
     def owns(self, file: str | None) -> bool:
         """Whether a file is the user's: under the script's folder and not an installed package."""
         if not file:
@@ -221,19 +278,11 @@ class _MarkingLoader(importlib.machinery.SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType:  # no cache: bytecode with marks must not be left beside the user's files
         file = self.get_filename(fullname)
-        try:
-            return compile_marked(self.get_data(file), file, self._finder.book, _line_in(self._finder.mark, file))
-        except RecursionError:  # a generated file nested too deeply to edit: take it as it is
-            return compile(self.get_data(file), file, "exec", dont_inherit=True)
+        return self._finder.compile(self.get_data(file), file)
 
 
-def _line_in(mark: tuple[str, int] | None, file: str) -> int | None:
-    return mark[1] if mark is not None and os.path.realpath(file).endswith(mark[0]) else None
-
-
-def install(book: Book, finder: MarkingFinder) -> None:
-    """Begin to mark: define every mark as idle and put the finder first."""
-    for name in (STEP_NAME, BEGIN_NAME):
-        if not hasattr(builtins, name):
-            setattr(builtins, name, None)
+def install(finder: MarkingFinder) -> None:
+    """Begin to mark: put the finder first."""
+    if not hasattr(builtins, STEP_NAME):
+        setattr(builtins, STEP_NAME, None)
     sys.meta_path.insert(0, finder)

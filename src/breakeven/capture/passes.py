@@ -3,115 +3,139 @@
 from __future__ import annotations
 
 import atexit
+import builtins
 import importlib
 import os
 import signal
 import sys
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import msgspec
 
-from breakeven.capture import marks, outcome, program
-from breakeven.capture.request import CPU, ChildSpec, ScriptEnd
+from breakeven.capture import guard, marks, outcome, program, redirect
+from breakeven.capture.request import CPU, VIRTUAL, ChildSpec, ScriptEnd
+from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
-from breakeven.capture.timing import Timing, versions
+from breakeven.capture.timing import Timing
+
+
+class Pass(Protocol):
+    """What both kinds of pass do."""
+
+    pid: int
+
+    def finish(self, end: ScriptEnd) -> None:
+        """The script has ended: write down what was learned."""
 
 
 def run_child(path: str) -> None:
     """Run the script under the pass that the spec at `path` names, then end this process."""
     spec = msgspec.json.decode(Path(path).read_bytes(), type=ChildSpec)
     request = spec.request
+    guard.die_with_parent()
+    overlay = _protect(spec)
     book = marks.Book()
-    timing = Timing(spec)
-    book, finish = _prepare(spec, timing, book)
-    mark = _split_mark(request.mark)
-    end = ScriptEnd("ok")
-    error: BaseException | None = None
+    root = os.getcwd() if spec.module else os.path.dirname(request.target)
+    finder = marks.MarkingFinder(root, book, _split_mark(request.mark))
+    running = _prepare(spec, book, overlay, lambda file: file == request.target or finder.owns(file))
+    _on_terminate(running)
+    end, error = ScriptEnd("ok"), None
     outcome.write(spec.folder, outcome.BEGAN, None)
     try:
-        code = program.load(request.target, spec.module, request.args, book, mark)
-        program.run(code)
+        program.run(program.load(request.target, spec.module, request.args, finder))
         threading._shutdown()  # type: ignore[attr-defined]  # what Python does next: it waits for the script's threads
     except StopAtEdge:
         end = ScriptEnd("budget")
     except BaseException as raised:  # noqa: BLE001  # the user's code: whatever it raises
         error, end = raised, outcome.ended_by(raised)
+    _tell(error, end)
+    _finish(running, end)
+
+
+def _protect(spec: ChildSpec) -> Overlay:
+    """From here on nothing of the user's can be changed."""
+    overlay = Overlay(os.path.join(spec.folder, "scratch"))
+    temporary = os.path.join(overlay.folder, "tmp")
+    for folder in (overlay.layer, temporary):
+        os.makedirs(folder, exist_ok=True)
+    os.environ["TMPDIR"] = temporary
+    sys.dont_write_bytecode = True
+    guard.close((spec.folder, *FREE), lambda path: path.startswith(spec.folder + os.sep) or overlay.is_free(path))
+    redirect.install(overlay)
+    return overlay
+
+
+def _prepare(spec: ChildSpec, book: marks.Book, overlay: Overlay, is_user: Callable[[str], bool]) -> Pass:
+    """Everything up to the script's first line."""
+    import torch
+
+    redirect.redirect_libraries(overlay)
+    if spec.which == VIRTUAL:
+        return _prepare_recording(spec, book, is_user)
+    return _prepare_timing(spec, book, is_user, str(torch.__version__))
+
+
+def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool], torch_version: str) -> Pass:
+    from breakeven.capture import cpu_pass, hooks
+
+    asked = cpu_pass.install() if spec.which == CPU else cpu_pass.Asked(last="cuda")
+    synchronise = _load(spec.request.synchronise)
+    clock = time.perf_counter_ns if synchronise is None else _after(synchronise)
+    timing = Timing(spec, clock, torch_version)
+    steps = Steps(book, Listener(clock, is_user, asked.device_of, timing.on_edge, hooks.count_operations))
+    timing.steps, timing.named, timing.batch = steps, asked.named, hooks.listen(steps, clock)
+    timing.look_at_batch = lambda: hooks.catch_batch(timing.batch)
+    setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    return timing
+
+
+def _prepare_recording(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:
+    from breakeven.capture import hooks
+    from breakeven.capture.recording import Recording
+    from breakeven.capture.virtual import install
+
+    session = install(lift=spec.plan is not None and not spec.plan.named_devices)
+    recording = Recording(spec, session, lambda: session.facts)
+
+    def device_of(optimizer: Any) -> str:  # a torch optimizer
+        return next((p.device.type for g in optimizer.param_groups for p in g["params"]), "") if optimizer is not None else ""
+
+    def count() -> Callable[[], int]:
+        return lambda: 1  # the plan says which loop it is
+
+    clock = time.perf_counter_ns
+    steps = Steps(
+        book, Listener(clock, is_user, device_of, recording.on_edge, count, recording.on_head, recording.on_statement)
+    )
+    hooks.listen(steps, clock)
+    setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    return recording
+
+
+def _tell(error: BaseException | None, end: ScriptEnd) -> None:
     if error is not None and end.how == "exception":
         program.show_traceback(error, _is_ours)
     elif end.how == "exit" and end.code and not end.text.startswith("sys.exit("):
         print(end.text, file=sys.stderr)  # noqa: T201  # what Python does with `sys.exit("text")`
-    finish(end)
 
 
-def _prepare(spec: ChildSpec, timing: Timing, book: marks.Book) -> tuple[marks.Book, Callable[[ScriptEnd], None]]:
-    """Everything up to the script's first line; returns what ends the process."""
-    import torch
-
-    clock = timing.clock
-    device_of: Callable[[Any], str] = lambda optimizer: "cuda"  # noqa: E731  # the device pass: real devices, not told apart
-    asked = None
-    if spec.which == CPU:
-        from breakeven.capture import cpu_pass
-
-        asked = cpu_pass.install()
-        device_of = asked.device_of
-    synchronise = _load(spec.request.synchronise)
-    if synchronise is not None:
-        clock = _after(synchronise, timing.clock)
-        timing.clock = clock
-    root = os.getcwd() if spec.module else os.path.dirname(os.path.abspath(spec.request.target))
-    finder = marks.MarkingFinder(root, book)
-    target = spec.request.target
-    from breakeven.capture import hooks
-
-    steps = Steps(book, Listener(clock, lambda f: f == target or finder.owns(f), device_of, timing.on_edge, hooks.count_operations))
-    timing.steps = steps
-    batch = hooks.listen(steps, clock)
-    timing.after_first_edge = lambda: hooks.catch_batch(batch)  # type: ignore[method-assign]  # told late: torch is not there earlier
-    timing.versions = versions(torch.__version__)
-    timing.threads = torch.get_num_threads()
-    _set_marks(timing, steps)
-    save = timing.save
-
-    def save_all(end: ScriptEnd) -> None:
-        timing.batch_size = batch.size
-        timing.named = tuple(asked.named) if asked is not None else ()
-        timing.threads = torch.get_num_threads()
-        save(end)
-
-    timing.save = save_all  # type: ignore[method-assign]  # with what only this pass knows
-    _on_terminate(timing)
-    return book, _finisher(timing)
+def _finish(running: Pass, end: ScriptEnd) -> None:
+    if os.getpid() == running.pid:  # else a fork of the script came back to its end: it is not the one that is measured
+        running.finish(end)
+    if end.how in ("ok", "exit"):
+        atexit._run_exitfuncs()
+    _flush()
+    os._exit(end.code)
 
 
-def _set_marks(timing: Timing, steps: Steps) -> None:
-    import builtins
-
-    setattr(builtins, marks.STEP_NAME, steps.on_mark)
-    setattr(builtins, marks.BEGIN_NAME, timing.begin)
-
-
-def _finisher(timing: Timing) -> Callable[[ScriptEnd], None]:
-    def finish(end: ScriptEnd) -> None:
-        if os.getpid() != timing.pid:  # a fork of the script came back to its end: it is not the one that is measured
-            _flush()
-            os._exit(end.code)
-        timing.save(end)
-        if end.how in ("ok", "exit"):
-            atexit._run_exitfuncs()
-        _flush()
-        os._exit(end.code)
-
-    return finish
-
-
-def _on_terminate(timing: Timing) -> None:
+def _on_terminate(running: Pass) -> None:
     def ended(_signal: int, _frame: object) -> None:
-        if os.getpid() == timing.pid:
-            timing.save(ScriptEnd("timeout", "the time was up"))
+        if os.getpid() == running.pid:
+            running.finish(ScriptEnd("timeout", "the time was up"))
         os._exit(124)
 
     signal.signal(signal.SIGTERM, ended)
@@ -126,10 +150,10 @@ def _flush() -> None:
             continue
 
 
-def _after(synchronise: Callable[[], None], clock: Callable[[], int]) -> Callable[[], int]:
+def _after(synchronise: Callable[[], None]) -> Callable[[], int]:
     def now() -> int:
         synchronise()
-        return clock()
+        return time.perf_counter_ns()
 
     return now
 
@@ -146,7 +170,7 @@ def _split_mark(mark: str | None) -> tuple[str, int] | None:
     if mark is None:
         return None
     file, _, line = mark.rpartition(":")
-    return os.path.join("", os.path.basename(file)), int(line)
+    return os.path.realpath(file), int(line)
 
 
 def _is_ours(file: str) -> bool:

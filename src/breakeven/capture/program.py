@@ -23,22 +23,20 @@ class Program:
     module: ModuleType
 
 
-def load(target: str, module: bool, args: Sequence[str], book: marks.Book, mark: tuple[str, int] | None) -> Program:
+def load(target: str, module: bool, args: Sequence[str], finder: marks.MarkingFinder) -> Program:
     """Set `sys.argv`, `sys.path[0]` and `__main__`, and compile the script with its marks.
 
     Args:
-        target: path of a script, or dotted name of a module.
+        target: absolute path of a script, or dotted name of a module.
         module: whether it is a module's name.
         args: the script's arguments.
-        book: where its loops are written down.
-        mark: (end of a file's real path, line) that begins a step.
+        finder: what gives marks to the script and to the modules beside it.
 
     Raises:
         SyntaxError, OSError, ImportError: as Python itself would.
     """
-    root = os.getcwd() if module else os.path.dirname(os.path.abspath(target))
-    sys.path.insert(0, root)
-    marks.install(book, marks.MarkingFinder(root, book, mark))
+    sys.path.insert(0, os.getcwd() if module else os.path.dirname(target))
+    marks.install(finder)
     spec = _module_spec(target) if module else None
     file = spec.origin if spec is not None and spec.origin else target
     sys.argv[:] = [os.path.abspath(file) if module else target, *args]
@@ -49,9 +47,8 @@ def load(target: str, module: bool, args: Sequence[str], book: marks.Book, mark:
         main.__package__ = spec.parent
     with open(file, "rb") as handle:
         source = handle.read()
-    line = mark[1] if mark is not None and os.path.realpath(file).endswith(mark[0]) else None
     sys.modules["__main__"] = main
-    return Program(marks.compile_marked(source, file, book, line, main=True), file, main)
+    return Program(finder.compile(source, file), file, main)
 
 
 def run(program: Program) -> None:

@@ -105,6 +105,7 @@ class TimedPass:
         peak_rss_bytes: peak resident memory of the child.
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
         end: how the script ended.
+        segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
     """
 
     unit: str | None
@@ -118,6 +119,7 @@ class TimedPass:
     threads: int | None = None
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
+    segments: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -130,6 +132,7 @@ class Plan:
     loop_line: int | None = None
     edges: int = 0  # how many edges of this group the timing pass saw
     named_devices: tuple[str, ...] = ()
+    batch: int | None = None
 
 
 @dataclass(frozen=True)

@@ -4,22 +4,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from breakeven.capture.request import ScriptEnd, TimedPass
+from breakeven.capture.virtual.facts import Fact
 from breakeven.errors import BreakevenError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.timeline import OpStream
 
 
 @dataclass(frozen=True)
 class VirtualPass:
-    """What the virtual GPU recorded; `stream` None: nothing was recorded, `end` says why."""
+    """What the virtual GPU recorded.
+
+    Attributes:
+        stream: the recorded steps; None: nothing was recorded, `end` says why.
+        end: how the script ended in this pass.
+        facts: what was noticed beside operations, by kind.
+        warnings: what this pass could not do, one sentence each.
+        peak_rss_bytes: peak resident memory of the child.
+        device_rows: operations seen on the virtual GPU, recorded or not; 0: the script never used it.
+        segments: where the unit is the run: which of the timing pass's segments the stream holds.
+    """
 
     stream: OpStream | None
     end: ScriptEnd
-    facts: Mapping[str, Any] = field(default_factory=dict)  # JSON values, see capture/virtual
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     peak_rss_bytes: int | None = None
+    device_rows: int = 0
+    segments: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -72,7 +72,7 @@ def _passes(runner: _Runner, request: CaptureRequest) -> CaptureResult:
         shown = at == 0 and request.show_output
         if which == VIRTUAL:
             virtual = runner.virtual(request, _plan(result), shown)
-            result = replace(result, virtual=virtual)
+            result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual))
         else:
             timed = runner.timed(request, which, shown)
             result = replace(result, cpu=timed) if which == CPU else replace(result, device=timed)
@@ -88,7 +88,16 @@ def _plan(result: CaptureResult) -> Plan | None:
     if timed is None or timed.principal is None or timed.unit is None:
         return None
     group = timed.principal
-    return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices)
+    return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch)
+
+
+def _on_device(timed: TimedPass | None, virtual: VirtualPass) -> TimedPass | None:
+    """Where the unit is the run: its time in the segments that the virtual GPU works in, as the stream holds no others."""
+    if timed is None or timed.principal is None or not timed.segments or not virtual.segments:
+        return timed
+    time_ns = sum(timed.segments[at][1] for at in virtual.segments if at < len(timed.segments))
+    principal = replace(timed.principal, samples_ns=(time_ns,), device="cuda")
+    return replace(timed, principal=principal, groups=(principal, *timed.groups[1:]))
 
 
 @dataclass

@@ -138,3 +138,16 @@ class Pace:
         if spent >= WARM_LONG_NS and done >= 1:
             return False
         return done < FEWEST_STEPS or (spent < WARM_NS and done < 10 * WARM_STEPS) or (done < WARM_STEPS and spent < WARM_LONG_NS)
+
+
+@dataclass
+class Batch:
+    """Samples per step: what a loader says, else the leading dimension of what enters the outermost module."""
+
+    from_loader: int | None = None
+    from_module: int | None = None
+
+    @property
+    def size(self) -> int | None:
+        """The loader's word first."""
+        return self.from_loader or self.from_module

@@ -28,6 +28,8 @@ KINDS: Final = ("marked", "optimizer", "backward", "loop")
 #: A loop whose first rounds take less than this each cannot hold a tensor operation (one dispatch costs about 1 µs).
 IDLE_ROUND_NS: Final = 3_000
 LOOKED_AT: Final = 64
+#: A statement outside loops is logged this many times; the same in every pass, so that their logs agree.
+MOST_LOGGED: Final = 200
 
 
 class StopAtEdge(BaseException):
@@ -53,6 +55,8 @@ class Listener:
         device_of: logical device of an optimizer (or, for None, of what has just run).
         on_edge: called at each edge of a group of the best rank; may raise `StopAtEdge`.
         count: begins counting tensor operations and returns the function that ends it and says how many there were.
+        on_head: called at each head of a loop; None: nobody asks.
+        on_statement: called before each statement outside loops, with its place in the log; None: nobody asks.
     """
 
     clock: Callable[[], int]
@@ -60,6 +64,8 @@ class Listener:
     device_of: Callable[[Any], str]  # a torch optimizer: torch is not imported here
     on_edge: Callable[[Series, int], None]
     count: Callable[[], Callable[[], int]]
+    on_head: Callable[[marks.Loop], None] | None = None
+    on_statement: Callable[[int], None] | None = None
 
 
 class Steps:
@@ -72,13 +78,14 @@ class Steps:
         self.watches: dict[int, LoopWatch] = {}
         self.wait_ns = 0
         self.heads: list[int] = []  # latest passing of each loop's head
-        self.thread: int | None = None
+        self.thread = threading.get_ident()
+        self.log: list[tuple[int, int]] = []  # statements outside loops as they were passed: line, when
         self._keys: dict[object, Group | None] = {}
         self._last: Group | None = None
         self._user: dict[CodeType, bool] = {}
         self._counting: tuple[LoopWatch, Callable[[], int]] | None = None
         self._alive: dict[int, weakref.ref[Any]] = {}  # optimizers by id
-        book.on_new = self._listen_to_loop
+        book.on_new, book.on_statement = self._listen_to_loop, self._listen_to_statement
         for loop in book.loops:
             self._listen_to_loop(loop)
         os.register_at_fork(after_in_child=self.forget)
@@ -117,9 +124,9 @@ class Steps:
         self.rank = -1
         self._drop_count()
         for loop in self.book.loops:
-            _set(marks.head_name(loop.number), None)
-            _set(marks.exit_name(loop.number), None)
-        self.book.on_new = _define_idle
+            _define_idle(loop)
+        self._ignore_statements()
+        self.book.on_new, self.book.on_statement = _define_idle, None
 
     # --- what a pass asks
 
@@ -175,6 +182,7 @@ class Steps:
         """A better kind of edge has come up: loops are from now on only looked at in passing."""
         self.rank, self._last = rank, None
         self._drop_count()
+        self._ignore_statements()
         for loop in self.book.loops:
             if getattr(builtins, marks.head_name(loop.number)) is not None:
                 self._listen_in_passing(loop)
@@ -260,10 +268,13 @@ class Steps:
     def _listen_in_passing(self, loop: marks.Loop) -> None:
         heads, clock, number = self.heads, self.listener.clock, loop.number
         hits, first = 0, 0
+        told = self.listener.on_head
 
         def head() -> None:
             nonlocal hits, first
             now = heads[number] = clock()
+            if told is not None:
+                told(loop)
             if hits < LOOKED_AT:
                 hits += 1
                 first = first or now
@@ -278,12 +289,35 @@ class Steps:
         _set(marks.head_name(number), head)
         _set(marks.exit_name(number), left)
 
+    def _listen_to_statement(self, statement: marks.Statement) -> None:
+        if self.rank < LOOP:
+            return
+        log, clock, told = self.log, self.listener.clock, self.listener.on_statement
+        hits = 0
+
+        def passed() -> None:
+            nonlocal hits
+            hits += 1
+            log.append((statement.line, clock()))
+            if told is not None:
+                told(len(log) - 1)
+            if hits >= MOST_LOGGED:
+                _set(marks.line_name(statement.number), None)
+
+        _set(marks.line_name(statement.number), passed)
+
+    def _ignore_statements(self) -> None:
+        for statement in self.book.statements:
+            _set(marks.line_name(statement.number), None)
+
     def _head(self, watch: LoopWatch, frame: FrameType) -> None:
         now = self.listener.clock()
         if self._counting is not None:
             self._drop_count()
-        if self.rank < LOOP or threading.get_ident() != (self.thread or threading.get_ident()):
+        if self.rank < LOOP or threading.get_ident() != self.thread:
             return
+        if self.listener.on_head is not None:
+            self.listener.on_head(watch.loop)
         if watch.around is None:
             watch.around = tuple(n for n in self._loops_around(frame) if n != watch.loop.number)
             watch.inside_library = _inside_library(frame)

@@ -6,13 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
 from breakeven.capture import outcome
 from breakeven.capture.request import ScriptEnd
 from breakeven.capture.result import VirtualPass
+from breakeven.capture.virtual.facts import Fact
 from breakeven.timeline.opstream import OpStream, Site
 
 
@@ -27,9 +27,11 @@ class StoredVirtual:
     unit: str = "step"
     batch: int | None = None
     stream_warnings: tuple[str, ...] = ()
-    facts: Mapping[str, Any] = field(default_factory=dict)  # JSON values
+    facts: Mapping[str, tuple[Fact, ...]] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
     peak_rss_bytes: int | None = None
+    device_rows: int = 0
+    segments: tuple[int, ...] = ()
 
 
 def save_virtual(folder: str, virtual: VirtualPass) -> None:
@@ -41,7 +43,7 @@ def save_virtual(folder: str, virtual: VirtualPass) -> None:
     outcome.write(folder, outcome.RESULT, StoredVirtual(
         virtual.end, stream is not None, stream.sites if stream else (), stream.steps if stream else 0,
         stream.unit if stream else "step", stream.batch if stream else None, stream.warnings if stream else (),
-        virtual.facts, virtual.warnings, virtual.peak_rss_bytes,
+        virtual.facts, virtual.warnings, virtual.peak_rss_bytes, virtual.device_rows, virtual.segments,
     ))  # fmt: skip
 
 
@@ -54,4 +56,4 @@ def load_virtual(folder: Path) -> VirtualPass | None:
     if stored.recorded:
         calls, rows = pl.read_parquet(folder / outcome.CALLS), pl.read_parquet(folder / outcome.ROWS)
         stream = OpStream(calls, rows, stored.sites, stored.steps, stored.unit, stored.batch, stored.stream_warnings)
-    return VirtualPass(stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes)
+    return VirtualPass(stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes, stored.device_rows, stored.segments)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import os
 import platform
+import sys
 import threading
-import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from breakeven.capture import outcome
 from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
-from breakeven.capture.series import FEWEST_STEPS, Limits, Pace, Series
+from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
 
@@ -28,23 +28,17 @@ MOST_RAISES: Final = 3
 class Timing:
     """State of one timing pass in its child."""
 
-    def __init__(self, spec: ChildSpec) -> None:
-        self.spec, self.clock, self.pid = spec, time.perf_counter_ns, os.getpid()
-        self.began = self.clock()
+    def __init__(self, spec: ChildSpec, clock: Callable[[], int], torch_version: str) -> None:
+        self.spec, self.clock, self.pid = spec, clock, os.getpid()
+        self.versions = {"python": platform.python_version(), "torch": torch_version, "platform": platform.platform()}
         self.steps: Steps | None = None
-        self.batch_size: int | None = None
-        self.named: tuple[str, ...] = ()
-        self.versions: Mapping[str, str] = {}
-        self.threads: int | None = None
+        self.named: Mapping[str, None] = {}
+        self.batch = Batch()
+        self.look_at_batch: Callable[[], object] = lambda: None
         self._paces: dict[int, Pace] = {}
         self._first_edge: int | None = None
         self._written = self._chosen = 0
         self._raised = 0
-        self._stopping = False
-
-    def begin(self) -> None:
-        """The script's imports are done: where nothing repeats, the run is timed from here."""
-        self.began = self.clock()
 
     def on_edge(self, series: Series, now: int) -> None:
         """A step ended: write down, and stop here if it is enough.
@@ -52,11 +46,11 @@ class Timing:
         Raises:
             StopAtEdge: it is enough.
         """
-        if self._stopping:
+        if self._raised:
             self._stop()
         if self._first_edge is None:
             self._first_edge = now
-            self.after_first_edge()
+            self.look_at_batch()
         limits = Limits(self.spec.request.steps, self.spec.request.seconds)
         pace = self._paces.setdefault(id(series), Pace(limits))
         if pace.enough(series, now) and self._is_the_one(series, now):
@@ -67,8 +61,9 @@ class Timing:
             if self.steps is not None:
                 self.steps.shift(self._written - now)
 
-    def after_first_edge(self) -> None:
-        """Hook for what is looked at once the script trains."""
+    def finish(self, end: ScriptEnd) -> None:
+        """The script has ended, somehow."""
+        self.save(end)
 
     def save(self, end: ScriptEnd) -> None:
         """Write down what has been learned so far."""
@@ -87,8 +82,8 @@ class Timing:
             steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
             extra = max(0, principal.samples_ns[0] - steady)
         return TimedPass(
-            unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch_size,
-            outcome.peak_rss_bytes(), self.named, self.threads, (), self.versions,
+            unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, self._segments() if unit == "run" else (),
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
@@ -97,10 +92,15 @@ class Timing:
             best = max(groups, key=lambda g: (g.device != "cpu", g.total_ns))
             looped = best.place.kind == "loop" or (best.place.kind == "backward" and best.loop_line is None)
             return ("loop" if looped else "step"), best
-        if end.how in ("ok", "exit") and not end.failed:
-            whole = StepGroup(Place("run", self.spec.request.target, 0), "", (self.clock() - self.began,), (0,), 0)
-            return "run", whole
+        if end.how in ("ok", "exit", "timeout") and not end.failed and self.steps is not None and self.steps.log:
+            whole = self.clock() - self.steps.log[0][1]
+            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (self.steps.wait_ns,), 0)
         return None, None
+
+    def _segments(self) -> tuple[tuple[int, int], ...]:
+        log = [] if self.steps is None else self.steps.log
+        ends = [at for _line, at in log[1:]] + [self.clock()]
+        return tuple((line, end - at) for (line, at), end in zip(log, ends, strict=True))
 
     def _is_the_one(self, series: Series, now: int) -> bool:
         """Whether this is the series to stop at, rather than one to wait past."""
@@ -112,7 +112,7 @@ class Timing:
         if steps.rank >= BACKWARD and waited < PATIENCE_NS:
             if "step" in mentions or (steps.rank == LOOP and "backward" in mentions):
                 return False
-        twin = steps.book.names_accelerator and series.device == "cpu" and "cuda" in self._devices_asked()
+        twin = steps.book.names_accelerator and series.device == "cpu"
         if twin and waited < TWIN_NS:
             return False
         if steps.rank == LOOP:
@@ -123,11 +123,7 @@ class Timing:
             return bool(best) and best[0] is series
         return True
 
-    def _devices_asked(self) -> tuple[str, ...]:
-        return ("cuda",)
-
     def _stop(self) -> None:
-        self._stopping = True
         self._raised += 1
         if self._raised > MOST_RAISES or threading.current_thread() is not threading.main_thread():
             self.save(ScriptEnd("budget"))
@@ -137,9 +133,7 @@ class Timing:
         raise StopAtEdge
 
 
-def versions(torch_version: str) -> Mapping[str, str]:
-    """Versions that a figure depends on."""
-    return {"python": platform.python_version(), "torch": str(torch_version), "platform": platform.platform()}
-
-
-__all__ = ["FEWEST_STEPS", "Timing", "versions"]
+def torch_threads() -> int | None:
+    """Threads that PyTorch uses inside one operation; None: it is not loaded."""
+    torch = sys.modules.get("torch")
+    return None if torch is None else int(torch.get_num_threads())
