@@ -54,7 +54,7 @@ def owners(timeline: Timeline, mine: Ints, idle: Intervals) -> tuple[Intervals, 
     copies = mine[(events[schema.EVENT_KIND.name] == Kind.COPY).to_numpy()[mine] & (link[mine] >= 0)]
     calls = link[copies]
     told[calls[told[calls] == RUNS]] = _COPY
-    threads = _threads(lane[launches], hosts, lane)
+    threads = _threads(timeline, lane[launches] if len(launches) else lane[hosts[lane]])
     states = {t: host_state(events[np.flatnonzero(lane == t)], told[lane == t]) for t in threads}
     pauses = _pauses(events, mine, idle, launches, threads)
     parts = [_cut(pauses, np.flatnonzero(pauses.lane == t), t, states) for t in np.unique(pauses.lane)]
@@ -90,11 +90,10 @@ class _Pauses:
     refilled: Ints
 
 
-def _threads(launching: Ints, hosts: Ints, lane: Ints) -> list[int]:
+def _threads(timeline: Timeline, lanes: Ints) -> list[int]:
     """Host lanes that launch on the device, the busiest first; without links, all host lanes, the fullest first."""
-    of = launching if len(launching) else lane[hosts[lane]]
-    found, count = np.unique(of, return_counts=True)
-    return [int(x) for x in found[np.argsort(-count, kind="stable")]]
+    found, count = np.unique(lanes, return_counts=True)
+    return sorted(found.tolist(), key=lambda lane: (-int(count[found == lane][0]), timeline.lanes[lane].name))
 
 
 def _pauses(events: pl.DataFrame, mine: Ints, idle: Intervals, launches: Ints, threads: list[int]) -> _Pauses:
@@ -104,9 +103,11 @@ def _pauses(events: pl.DataFrame, mine: Ints, idle: Intervals, launches: Ints, t
     link, lane = column(events, schema.EVENT_LINK), column(events, schema.EVENT_LANE)
     is_launch = np.zeros(len(begin) + 1, dtype=np.bool_)
     is_launch[launches] = True
-    linked_first = mine[np.lexsort((~is_launch[link[mine]], begin[mine]))]
+    runs = mine[done[mine] > begin[mine]]
+    told = is_launch[link[runs]]  # of those that begin together, the one that was issued first ended the pause
+    linked_first = runs[np.lexsort((lane[link[runs]], begin[link[runs]], done[link[runs]], ~told, begin[runs]))]
     at = np.searchsorted(begin[linked_first], idle.end)
-    ends = linked_first[np.minimum(at, len(linked_first) - 1)]
+    ends = np.append(linked_first, 0)[at]
     there = (at < len(linked_first)) & (begin[ends] == idle.end)
     launch = np.where(there & is_launch[link[ends]], link[ends], -1)
     known = launch >= 0
@@ -164,7 +165,7 @@ def _cut(pauses: _Pauses, which: Ints, lane: int, states: Mapping[int, HostState
     owner = np.where(state < RUNS, state, np.where((state == RUNS) & pauses.known[pause], _LAUNCH, _OTHER))
     short = _python(order, states, low)
     owner[(state == NOTHING) & pauses.known[pause] & short] = _LAUNCH
-    late = low >= pauses.issued[pause]  # issued, and the device has not begun
+    late = (low >= pauses.issued[pause]) & ~np.isin(state, _STOPS_ALL)  # issued, and the device has not begun
     owner[late] = np.where(pauses.queued[pause], _OTHER, _LAUNCH)[late]
     refills = (pauses.refill[pause] >= 0) & (low >= pauses.refill_from[pause]) & (high <= pauses.refilled[pause])
     refills &= (owner == _LAUNCH) & ~(late & pauses.queued[pause])

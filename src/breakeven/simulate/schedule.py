@@ -210,7 +210,7 @@ def _calls(stream: OpStream, costs: CallPrices, quantile: str) -> _Calls:
     device = _whole(costs.device_ns[("low", "mid", "high").index(quantile)])
     return _Calls(
         device_ns=np.where(on_device, device, 0),
-        kernels=np.where(on_device, np.maximum(costs.kernels, 1), 0),
+        kernels=np.where(on_device, np.maximum(costs.kernels, 1), 0).astype(np.int64),
         engine=engine, stream=side, takes=takes, loader=loader,
     )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """Named passes that mend imported events until the invariants hold, and report what they changed; nothing is mended silently.
 
-Order: `whole_times`, `shift_origin`, `known_links`, `nest`, `align_clocks`, `forward_links`.
+Order: `whole_times`, `known_links`, `nest`, `align_clocks`, `forward_links`, `shift_origin`.
 """
 
 from __future__ import annotations
@@ -121,9 +121,9 @@ def shift_origin(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
 
 
 def known_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
-    """Cut links to events that are not there."""
+    """Cut links to events that are not there, and of events to themselves."""
     link = column(draft.events, schema.EVENT_LINK)
-    lost = (link < -1) | (link >= len(link))
+    lost = (link < -1) | (link >= len(link)) | (link == np.arange(len(link)))
     return _relink(draft, np.flatnonzero(lost), "linked to what is not there", "known_links")
 
 
@@ -206,4 +206,4 @@ def forward_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     return _relink(draft, backward_links(draft.events), "started before what caused them", "forward_links")
 
 
-_PASSES: Final[tuple[_Pass, ...]] = (whole_times, shift_origin, known_links, nest, align_clocks, forward_links)
+_PASSES: Final[tuple[_Pass, ...]] = (whole_times, known_links, nest, align_clocks, forward_links, shift_origin)
