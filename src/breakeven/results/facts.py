@@ -6,7 +6,9 @@ judgement: a rule decides whether it costs anything. What was not looked for is 
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from breakeven.timeline.opstream import Site
 
@@ -51,6 +53,7 @@ class ClockSpan:
             the clock was read again (0: it was read right after a wait; equal to `operations`: nothing waited).
         steps: whole steps between them; None: not known.
         first_work: the span holds the first device work of the whole run, and so the device's set-up.
+        novel: operations in it that the run had not called before, whose kernels the device had to load.
     """
 
     opened: Site | None
@@ -59,6 +62,7 @@ class ClockSpan:
     after_wait: int
     steps: float | None = None
     first_work: bool = False
+    novel: int = 0
 
 
 @dataclass(frozen=True)
@@ -160,3 +164,66 @@ class Facts:
     threads: Threads | None = None
     lifted: bool = False  # the script never named cuda: its modules and batches were taken to the GPU for it
     peak_device_bytes: int | None = None  # largest sum of live device tensors that was seen
+
+
+def facts_of(
+    noticed: Mapping[str, Sequence[Mapping[str, Any]]], *, gpu_visible: bool, threads: Threads | None = None,
+    peak_device_bytes: int | None = None,
+) -> Facts:  # fmt: skip  # Any: JSON values
+    """The facts of a recording, from the records that `capture` hands over as JSON.
+
+    Args:
+        noticed: by kind, records with `sites` and `values`; a kind or value that is not there was not noticed.
+        gpu_visible: whether this machine really has a GPU that PyTorch can use.
+        threads: as the timing pass found them.
+        peak_device_bytes: as the recording found it.
+    """
+    return Facts(
+        asked=tuple(Asked(where[0], gpu_visible) for where, _ in _each(noticed, "is_available")),
+        mismatches=tuple(
+            Mismatch(where[0], str(values.get("op", "")), str(values.get("error", "tensors on two devices")))
+            for where, values in _each(noticed, "device_mismatch")
+        ),
+        clocks=tuple(_clock(where, values) for kind in ("no_sync", "first_call") for where, values in _each(noticed, kind)),
+        loaders=tuple(
+            Loader(
+                where[0], int(values.get("workers", 0)), values.get("in_memory"), values.get("by_row"), values.get("batch"),
+                bool(values.get("pinned", False)),
+            )
+            for where, values in _each(noticed, "loader")
+        ),
+        padding=tuple(
+            Padding(
+                where[0], int(values["total"]), int(values["real"]), int(values["timesteps"]), values.get("longest"),
+                bool(values.get("packed", False)),
+            )
+            for where, values in _each(noticed, "padding")
+        ),
+        denormals=tuple(
+            Denormals(where[0], str(values.get("what", "an operand")), float(values.get("fraction", 0.0)))
+            for where, values in _each(noticed, "denormals")
+        ),
+        debugging=tuple(Debugging(where[0], "anomaly") for where, _ in _each(noticed, "anomaly")),
+        threads=threads or next((_threads(where, values) for where, values in _each(noticed, "threads")), None),
+        lifted=bool(noticed.get("lifted")),
+        peak_device_bytes=peak_device_bytes,
+    )  # fmt: skip
+
+
+def _each(
+    noticed: Mapping[str, Sequence[Mapping[str, Any]]], kind: str
+) -> Iterator[tuple[tuple[Site | None, Site | None], Mapping[str, Any]]]:  # Any: JSON values
+    """First and second site, and the values, of each record of a kind."""
+    for record in noticed.get(kind, ()):
+        sites = [Site(**where) for where in record.get("sites", ())]
+        yield (sites[0] if sites else None, sites[1] if len(sites) > 1 else None), record.get("values", {})
+
+
+def _clock(where: tuple[Site | None, Site | None], values: Mapping[str, Any]) -> ClockSpan:  # Any: JSON values
+    issued = int(values.get("issued", 0))
+    pending = min(int(values.get("pending", 0)), issued)
+    return ClockSpan(where[0], where[1], issued, pending, None, bool(values.get("first", False)), int(values.get("novel", 0)))
+
+
+def _threads(where: tuple[Site | None, Site | None], values: Mapping[str, Any]) -> Threads:  # Any: JSON values
+    return Threads(int(values["threads"]), int(values["cores"]), where[0])

@@ -94,8 +94,9 @@ class _Reading:
         inside = self._region(forward, anchors)
         counts = Counter(self.call[inside].tolist())
         passes = self._passes(forward, counts, len(anchors))
-        if passes is None:
+        if passes is None and self.names[self.call[anchors[0]]] not in _CELLS:
             return None
+        passes = passes or len(anchors)
         backward = rows[self.compute[rows] & (self.phase[rows] == schema.Phase.BACKWARD)]
         return self._described(inside, self._repeated(backward, passes - 1), passes, counts)
 
