@@ -1,0 +1,1 @@
+"""Reads a file of Python without running it: follows tensors, devices, loops and calls, and notes what may cost time."""
