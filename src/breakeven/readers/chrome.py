@@ -1,0 +1,37 @@
+"""Chrome traces in JSON: whose they are is seen from the events, then PyTorch's or XLA's reading of them applies."""
+
+from __future__ import annotations
+
+from breakeven.errors import InputError, NoAnswer
+from breakeven.readers import kineto, xla_json
+from breakeven.readers.files import Source
+from breakeven.readers.json_events import read_events
+from breakeven.readers.raw_columns import RawCollector
+from breakeven.readers.trace import Reading
+
+
+def matches(head: bytes) -> bool:
+    """Whether a file that begins so may be JSON: an object or a list, after a byte order mark and blanks."""
+    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[") or (bool(head) and not head.strip())
+
+
+def read(source: Source) -> Reading:
+    """The trace of one rank.
+
+    Raises:
+        InputError: it is no trace.
+        NoAnswer: it holds no event with a length.
+    """
+    collector = RawCollector(kineto.WITH_ARGUMENTS)
+    try:
+        document = read_events(source.blocks(), collector.take)
+    except InputError as error:
+        raise InputError(f"{source.name}: {error}") from error
+    raw = collector.columns()
+    lost = [f"{document.lost} of {document.entries} entries could not be read and were left out"] if document.lost else []
+    warnings = [*document.warnings, *lost]
+    if not len(raw.ts):
+        raise NoAnswer(f"{source.name} holds no event with a length: nothing to account for")
+    reading = xla_json if xla_json.is_xla(raw) else kineto
+    trace, said = reading.trace_from(raw, document.header, document.entries, source.name)
+    return (trace,), (*warnings, *said)

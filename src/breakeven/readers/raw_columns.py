@@ -1,0 +1,122 @@
+"""Decoded events as columns: names, categories and lanes as codes, times as numbers; one part per batch, joined at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from breakeven.readers.json_events import Arguments, Event
+from breakeven.timeline.intervals import Ints
+
+Floats = NDArray[np.float64]
+
+#: Events with a length; the others are flow arrows, counters and names, and no table needs them.
+_COMPLETE: Final = "X"
+_METADATA: Final = "M"
+_NO_ARGUMENTS: Final = Arguments()
+_MOST: Final = 1 << 62
+
+
+@dataclass(frozen=True)
+class RawColumns:
+    """Complete events of one trace, in the order of the file. Shape (n,) each.
+
+    Attributes:
+        names: distinct names; `name` points into them. So `categories` and `lanes` (process, thread).
+        ts: start in microseconds; NaN: none.
+        dur: length in microseconds; NaN: none.
+        correlation: id that a call and its device work share; -1: none. So `device`, `stream` and `bytes`.
+        step: number of a step mark (`step_num`); -1: none.
+        arguments: of the events in `argued` (positions, in order), as decoded.
+        labels: names that metadata give to processes and threads: (kind of name, process, thread, name).
+    """
+
+    names: tuple[str, ...]
+    categories: tuple[str, ...]
+    lanes: tuple[tuple[int | str | None, int | str | None], ...]
+    name: Ints
+    category: Ints
+    lane: Ints
+    ts: Floats
+    dur: Floats
+    correlation: Ints
+    device: Ints
+    stream: Ints
+    bytes: Ints
+    step: Ints
+    argued: Ints
+    arguments: tuple[Arguments, ...]
+    labels: tuple[tuple[str, int | str | None, int | str | None, str], ...]
+
+
+@dataclass
+class RawCollector:
+    """Takes batches of events; `columns` joins them.
+
+    Attributes:
+        with_arguments: categories whose events' arguments are kept (grid, block, occupancy), in lower case.
+    """
+
+    with_arguments: frozenset[str] = frozenset()
+    _names: dict[str, int] = field(default_factory=dict)
+    _categories: dict[str, int] = field(default_factory=dict)
+    _lanes: dict[tuple[int | str | None, int | str | None], int] = field(default_factory=dict)
+    _parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)
+    _arguments: list[Arguments] = field(default_factory=list)
+    _labels: list[tuple[str, int | str | None, int | str | None, str]] = field(default_factory=list)
+    _count: int = 0
+
+    def take(self, batch: list[Event]) -> None:
+        """Add the complete events of a batch, and the names that metadata give."""
+        events = [e for e in batch if e.ph == _COMPLETE]
+        if len(events) < len(batch):
+            self._labels += [
+                (e.name, e.pid, e.tid, e.args.name) for e in batch if e.ph == _METADATA and e.args is not None and e.args.name
+            ]
+        if not events:
+            return
+        names, categories, lanes = self._names, self._categories, self._lanes
+        category = np.array([categories.setdefault(e.cat, len(categories)) for e in events])
+        arguments = [e.args or _NO_ARGUMENTS for e in events]
+        kept = np.array([c.lower() in self.with_arguments for c in categories])[category]
+        argued = np.flatnonzero(kept)
+        self._arguments += [arguments[i] for i in argued.tolist()]
+        self._parts.append((
+            np.array([names.setdefault(e.name, len(names)) for e in events]), category,
+            np.array([lanes.setdefault((e.pid, e.tid), len(lanes)) for e in events]),
+            np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
+            _whole([a.correlation for a in arguments]), _whole([a.device for a in arguments]),
+            _whole([a.stream for a in arguments]), _whole([a.bytes for a in arguments]),
+            _whole([a.step_num for a in arguments]), argued + self._count,
+        ))  # fmt: skip
+        self._count += len(events)
+
+    def columns(self) -> RawColumns:
+        """All of it."""
+        if self._parts:
+            joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
+        else:
+            joined = [np.zeros(0, dtype=np.float64 if i in (3, 4) else np.int64) for i in range(11)]
+        return RawColumns(
+            tuple(self._names), tuple(self._categories), tuple(self._lanes), *joined,
+            arguments=tuple(self._arguments), labels=tuple(self._labels),
+        )  # fmt: skip
+
+
+def _whole(values: Sequence[int | float | str | None]) -> Ints:
+    """Whole numbers; -1 where there is none, or none that fits."""
+    if not any(v is not None for v in values):
+        return np.full(len(values), -1, dtype=np.int64)
+    return np.array([v if type(v) is int and -_MOST < v < _MOST else _one(v) for v in values], dtype=np.int64)
+
+
+def _one(value: int | float | str | None) -> int:
+    try:
+        whole = -1 if value is None else int(float(value))
+    except (ValueError, OverflowError):
+        return -1
+    return whole if abs(whole) < _MOST else -1
