@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
         "which device a training should run on, why it is slow, what to change",
         "the script's own arguments go after --",
     ),
+    Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
 )

@@ -10,9 +10,9 @@ from typing import Final, NamedTuple
 from breakeven.errors import BreakevenError, InputError, NoAnswer
 from breakeven.readers import chrome, nsys, xplane
 from breakeven.readers.files import OnBytes, Source, sources
-from breakeven.readers.trace import DeviceFacts, Reading, Shapes, Trace
+from breakeven.readers.trace import Reading, Trace
 
-__all__ = ["FORMATS", "DeviceFacts", "Format", "Reading", "Shapes", "Trace", "read"]
+__all__ = ["FORMATS", "Format", "Reading", "Trace", "read"]
 
 
 class Format(NamedTuple):

@@ -16,14 +16,16 @@ STEP_MARK: Final = "ProfilerStep"
 #: What PyTorch calls a step of an optimizer.
 OPTIMIZER_MARK: Final = re.compile(r"^Optimizer\.step#|^Optimizer\.step$")
 
-_LOADER: Final = re.compile(r"^enumerate\(DataLoader\)|^DataLoader|_(?:Single|Multi)ProcessDataLoaderIter|^dataloader\b", re.IGNORECASE)
+_LOADER: Final = re.compile(
+    r"^enumerate\(DataLoader\)|^DataLoader|_(?:Single|Multi)ProcessDataLoaderIter|^dataloader\b", re.IGNORECASE
+)
 _PINNING: Final = re.compile(r"aten::pin_memory$|aten::_pin_memory$")
 _HOST_COLLECTIVE: Final = re.compile(r"^(?:gloo|mpi|ucc):", re.IGNORECASE)
 
-_WAITS: Final = re.compile(r"Synchronize(?:_ptsz|_v\d+)?$|^(?:cuda|cu|hip)Memcpy(?:2D|3D|HtoD|DtoH|DtoD|Peer)?(?:_v\d+|_ptsz|_ptds)*$|^hsa_signal_wait")
-_LAUNCHES: Final = re.compile(
-    r"(?:Launch|Memcpy\w*Async|Memset\w*Async|GraphLaunch|^(?:cuda|cu|hip)Memset)", re.IGNORECASE
+_WAITS: Final = re.compile(
+    r"Synchronize(?:_ptsz|_v\d+)?$|^(?:cuda|cu|hip)Memcpy(?:2D|3D|HtoD|DtoH|DtoD|Peer)?(?:_v\d+|_ptsz|_ptds)*$|^hsa_signal_wait"
 )
+_LAUNCHES: Final = re.compile(r"(?:Launch|Memcpy\w*Async|Memset\w*Async|GraphLaunch|^(?:cuda|cu|hip)Memset)", re.IGNORECASE)
 _ALLOCATES: Final = re.compile(
     r"^(?:cuda|hip)(?:Malloc|Free|HostAlloc|HostMalloc|HostFree|HostRegister|HostUnregister|ExtMalloc)"
     r"|^(?:cu|hip)Mem(?:Alloc|Free|Create|Map|Unmap|Release|SetAccess|AddressReserve|AddressFree|HostAlloc|HostRegister)"

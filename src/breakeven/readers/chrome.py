@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import Final
+
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import kineto, xla_json
 from breakeven.readers.files import Source
@@ -9,10 +12,12 @@ from breakeven.readers.json_events import read_events
 from breakeven.readers.raw_columns import RawCollector
 from breakeven.readers.trace import Reading
 
+_JSON: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:$|\{\s*["}]|\{\s*$|\[\s*(?:$|[{\]"0-9n]))')
+
 
 def matches(head: bytes) -> bool:
     """Whether a file that begins so may be JSON: an object or a list, after a byte order mark and blanks."""
-    return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"{", b"[") or (bool(head) and not head.strip())
+    return bool(_JSON.match(head))
 
 
 def read(source: Source) -> Reading:

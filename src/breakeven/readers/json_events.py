@@ -93,6 +93,7 @@ _NOT_FINITE: Final = re.compile(rb"(?<=[:,\[\s])[-+]?(?:NaN|Infinity|nan|inf)\b"
 _BLANKS: Final = re.compile(rb"[ \t\r\n]{64,}")
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
+_RUN: Final = 4096
 _WINDOW: Final = 1 << 16
 _MOST_HEADER: Final = 64 << 20
 _MOST_EVENT: Final = 64 << 20
@@ -166,8 +167,11 @@ def _head(text: _Text) -> bytes:
 
 
 def _squeezed(text: bytes) -> bytes:
-    """Without long runs of blanks, where a text has grown beyond a block."""
-    return _BLANKS.sub(b" ", text) if b" " * 4096 in text or b"\n" * 4096 in text or b"\t" * 4096 in text else text
+    """Without long runs of blanks, which would fill the memory and say nothing."""
+    stripped = text.rstrip()
+    if len(text) - len(stripped) > _RUN:
+        text = stripped + b" "
+    return _BLANKS.sub(b" ", text) if any(blank * _RUN in text for blank in (b" ", b"\n", b"\t")) else text
 
 
 def _whole_events(text: bytes, document: Document, take: Callable[[list[Event]], None]) -> int:
@@ -316,7 +320,8 @@ def _last_events(rest: bytes, document: Document, take: Callable[[list[Event]], 
     if stripped:
         document.warnings.append("the list of events does not end; the last entries are lost")
     cuts = _last_cuts(rest)
-    _one_by_one(rest[: _END.search(rest, cuts[0] if cuts else 0).end() - 1] if _END.search(rest) else rest, document, take)
+    closing = _END.search(rest, cuts[0] if cuts else 0)
+    _one_by_one(rest[: closing.end() - 1] if closing else rest, document, take)
     return b""
 
 

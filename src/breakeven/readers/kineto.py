@@ -15,8 +15,10 @@ from numpy.typing import NDArray
 
 from breakeven.readers.calls import Meaning, of_annotation, of_call
 from breakeven.readers.links import launched_by
+from breakeven.readers.numbers import known, number
 from breakeven.readers.raw_columns import RawColumns
-from breakeven.readers.trace import DeviceFacts, Shapes, Trace
+from breakeven.readers.trace import Trace
+from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Lane, Origin, repaired, schema
 from breakeven.timeline.intervals import Ints
 from breakeven.timeline.schema import Kind
@@ -72,7 +74,7 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
         _column(schema.EVENT_LINK, _links(raw, of, which, start)),
         _column(schema.EVENT_STEP, np.where(marks, np.cumsum(marks) - 1, -1)),
         _column(schema.EVENT_PHASE, pl.Series(list(_PHASES), dtype=pl.String)[phase]),
-        _column(schema.EVENT_BYTES, _known(np.where(of == _COPIES, raw.bytes, -1)[which])),
+        _column(schema.EVENT_BYTES, known(np.where(of == _COPIES, raw.bytes, -1)[which])),
         _column(schema.EVENT_CAUSE, pl.Series(list(_CAUSES), dtype=pl.String)[cause]),
     ])  # fmt: skip
     timeline, repairs = repaired(
@@ -81,8 +83,8 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     distributed = header.get("distributedInfo")
     told = distributed if isinstance(distributed, dict) else {}
     trace = Trace(
-        timeline, SOURCE, entries, _devices(header, lanes), _shapes(raw), _number(told.get("rank")),
-        _number(told.get("world_size")), name,
+        timeline, SOURCE, entries, _devices(header, lanes), _shapes(raw), number(told.get("rank")),
+        number(told.get("world_size")), name,
     )  # fmt: skip
     return trace, (*_missing(raw, of), *(r.sentence() for r in repairs))
 
@@ -152,7 +154,12 @@ def _lanes(raw: RawColumns, of: Ints) -> tuple[Ints, tuple[Lane, ...]]:
     lanes: dict[Lane, int] = {}
     titles = {(str(pid), str(tid)): name for kind, pid, tid, name in raw.labels if kind == "thread_name"}
     out = np.zeros(len(of), dtype=np.int64)
-    for classes, kind in (((_OPERATIONS, _CALLS), "host"), ((_FRAMES,), "python"), ((_PROFILER,), "profiler"), ((_ANNOTATIONS,), "marks")):
+    for classes, kind in (
+        ((_OPERATIONS, _CALLS), "host"),
+        ((_FRAMES,), "python"),
+        ((_PROFILER,), "profiler"),
+        ((_ANNOTATIONS,), "marks"),
+    ):
         mine = np.isin(of, classes)
         made = np.zeros(max(1, len(raw.lanes)), dtype=np.int64)
         for at in np.unique(raw.lane[mine]).tolist():
@@ -167,7 +174,7 @@ def _lanes(raw: RawColumns, of: Ints) -> tuple[Ints, tuple[Lane, ...]]:
 
 def _streams(raw: RawColumns, which: Ints, lanes: dict[Lane, int]) -> Ints:
     """Lanes of device events: by device and stream, which old and cut-down traces give as process and thread alone."""
-    process, thread = (np.array([_number(x[i], 0) for x in raw.lanes] or [0], dtype=np.int64)[raw.lane[which]] for i in (0, 1))
+    process, thread = (np.array([number(x[i], 0) for x in raw.lanes] or [0], dtype=np.int64)[raw.lane[which]] for i in (0, 1))
     device = np.where(raw.device[which] >= 0, raw.device[which], process)
     stream = np.where(raw.stream[which] >= 0, raw.stream[which], thread)
     pairs, at = np.unique(np.stack([device, stream]), axis=1, return_inverse=True)
@@ -188,21 +195,6 @@ def _links(raw: RawColumns, of: Ints, which: Ints, start: NDArray[np.float64]) -
     return link
 
 
-def _known(values: Ints) -> pl.Series:
-    """Numbers, those below 0 as missing."""
-    return pl.select(pl.when(pl.lit(pl.Series(values)) >= 0).then(pl.lit(pl.Series(values)))).to_series()
-
-
-def _number(value: Any, default: int | None = None) -> Any:  # of the file: anything
-    """A whole number out of a number or a text; `stream 7` is 7."""
-    if isinstance(value, bool) or value is None:
-        return default
-    if isinstance(value, int | float):
-        return int(value) if abs(value) < 1 << 31 else default
-    digits = str(value).rpartition(" ")[2]
-    return int(digits) if digits.isdecimal() and len(digits) < 10 else default
-
-
 def _devices(header: Mapping[str, Any], lanes: tuple[Lane, ...]) -> dict[str, DeviceFacts]:
     """What the header says about the devices that have lanes; where none is named so and all are alike, what it says of all.
 
@@ -220,7 +212,7 @@ def _devices(header: Mapping[str, Any], lanes: tuple[Lane, ...]) -> dict[str, De
 def _device(told: Mapping[str, Any]) -> DeviceFacts:
     name = told.get("name")
     return DeviceFacts(
-        name if isinstance(name, str) and name else None, _number(told.get("numSms")), _bytes(told.get("totalGlobalMem"))
+        name if isinstance(name, str) and name else None, number(told.get("numSms")), _bytes(told.get("totalGlobalMem"))
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breakeven.readers.json_events import Arguments, Event
+from breakeven.readers.numbers import whole
 from breakeven.timeline.intervals import Ints
 
 Floats = NDArray[np.float64]
@@ -18,7 +18,6 @@ Floats = NDArray[np.float64]
 _COMPLETE: Final = "X"
 _METADATA: Final = "M"
 _NO_ARGUMENTS: Final = Arguments()
-_MOST: Final = 1 << 62
 
 
 @dataclass(frozen=True)
@@ -31,6 +30,7 @@ class RawColumns:
         dur: length in microseconds; NaN: none.
         correlation: id that a call and its device work share; -1: none. So `device`, `stream` and `bytes`.
         step: number of a step mark (`step_num`); -1: none.
+        hlo: 1 where it names an operation of XLA.
         arguments: of the events in `argued` (positions, in order), as decoded.
         labels: names that metadata give to processes and threads: (kind of name, process, thread, name).
     """
@@ -48,6 +48,7 @@ class RawColumns:
     stream: Ints
     bytes: Ints
     step: Ints
+    hlo: Ints
     argued: Ints
     arguments: tuple[Arguments, ...]
     labels: tuple[tuple[str, int | str | None, int | str | None, str], ...]
@@ -89,9 +90,10 @@ class RawCollector:
             np.array([names.setdefault(e.name, len(names)) for e in events]), category,
             np.array([lanes.setdefault((e.pid, e.tid), len(lanes)) for e in events]),
             np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
-            _whole([a.correlation for a in arguments]), _whole([a.device for a in arguments]),
-            _whole([a.stream for a in arguments]), _whole([a.bytes for a in arguments]),
-            _whole([a.step_num for a in arguments]), argued + self._count,
+            whole([a.correlation for a in arguments]), whole([a.device for a in arguments]),
+            whole([a.stream for a in arguments]), whole([a.bytes for a in arguments]),
+            whole([a.step_num for a in arguments]), np.array([a.hlo_op is not None for a in arguments], dtype=np.int64),
+            argued + self._count,
         ))  # fmt: skip
         self._count += len(events)
 
@@ -100,23 +102,10 @@ class RawCollector:
         if self._parts:
             joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
         else:
-            joined = [np.zeros(0, dtype=np.float64 if i in (3, 4) else np.int64) for i in range(11)]
+            joined = [np.zeros(0, dtype=np.float64 if i in (3, 4) else np.int64) for i in range(12)]
+        name, category, lane, ts, dur, correlation, device, stream, bytes_, step, hlo, argued = joined
         return RawColumns(
-            tuple(self._names), tuple(self._categories), tuple(self._lanes), *joined,
-            arguments=tuple(self._arguments), labels=tuple(self._labels),
+            names=tuple(self._names), categories=tuple(self._categories), lanes=tuple(self._lanes), name=name, category=category,
+            lane=lane, ts=ts, dur=dur, correlation=correlation, device=device, stream=stream, bytes=bytes_, step=step, hlo=hlo,
+            argued=argued, arguments=tuple(self._arguments), labels=tuple(self._labels),
         )  # fmt: skip
-
-
-def _whole(values: Sequence[int | float | str | None]) -> Ints:
-    """Whole numbers; -1 where there is none, or none that fits."""
-    if not any(v is not None for v in values):
-        return np.full(len(values), -1, dtype=np.int64)
-    return np.array([v if type(v) is int and -_MOST < v < _MOST else _one(v) for v in values], dtype=np.int64)
-
-
-def _one(value: int | float | str | None) -> int:
-    try:
-        whole = -1 if value is None else int(float(value))
-    except (ValueError, OverflowError):
-        return -1
-    return whole if abs(whole) < _MOST else -1

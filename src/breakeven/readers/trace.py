@@ -5,37 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Timeline
-
-
-@dataclass(frozen=True)
-class DeviceFacts:
-    """What a trace says about one of its devices; None: it does not.
-
-    Attributes:
-        name: as the driver calls it.
-        multiprocessors: of the device.
-        memory_bytes: of the device.
-    """
-
-    name: str | None = None
-    multiprocessors: int | None = None
-    memory_bytes: int | None = None
-
-
-@dataclass(frozen=True)
-class Shapes:
-    """Kernels as they were launched, by kernel name: what the timeline's columns do not hold.
-
-    Attributes:
-        blocks: thread blocks of its launches, mean by name.
-        threads: threads in a block, mean by name.
-        occupancy: achieved occupancy by the profiler's estimate, 0 to 1, mean by name, weighted with the time.
-    """
-
-    blocks: Mapping[str, float] = field(default_factory=dict)
-    threads: Mapping[str, float] = field(default_factory=dict)
-    occupancy: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

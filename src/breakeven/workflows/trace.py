@@ -1,0 +1,105 @@
+"""`breakeven trace`: reads a profiler's trace, accounts for it, says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
+from breakeven.diagnose.imported.findings import trace_findings
+from breakeven.diagnose.imported.steps import Steps
+from breakeven.errors import InputError, NoAnswer
+from breakeven.readers import Trace, read
+from breakeven.readers.files import OnBytes
+from breakeven.results.traced import RankResult, TraceReport, TraceStep
+from breakeven.timeline import queries
+from breakeven.timeline.intervals import Intervals
+from breakeven.units import NS_PER_MS
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """What is asked.
+
+    Attributes:
+        files: traces, archives and folders of them.
+        step: look at this step alone (its number, counted from 0, or the end of its mark's name).
+    """
+
+    files: tuple[Path, ...]
+    step: str | None = None
+
+
+def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> TraceReport:
+    """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
+
+    Raises:
+        InputError: nothing can be read, or there is no such step.
+        NoAnswer: there is nothing to account for.
+    """
+    traces, warnings = read(request.files, on_bytes)
+    looked = [(one, evidence) for one in traces if (evidence := _evidence(one)) is not None]
+    if not looked:
+        raise NoAnswer(f"{traces[0].name}: no event with a length on any thread or device: nothing to account for")
+    one, evidence = max(looked, key=lambda pair: (pair[1].kernels if not pair[1].on_cpu else 0, len(pair[0].timeline)))
+    if request.step is not None:
+        evidence = _only_step(one, evidence, request.step)
+    report = _report(one, evidence, warnings)
+    if len(looked) > 1:
+        ranks = tuple(sorted((_rank(t, e) for t, e in looked), key=lambda r: (r.rank is None, r.rank or 0, r.file)))
+        report = replace(report, file=_name(request.files), ranks=ranks)
+    return replace(report, file=_name(request.files))
+
+
+def _name(files: Sequence[Path]) -> str:
+    return files[0].name if len(files) == 1 else ", ".join(f.name for f in files)
+
+
+def _evidence(one: Trace) -> TraceEvidence | None:
+    try:
+        return evidence_from(one.timeline, one.devices, one.shapes)
+    except ValueError:  # no event on any lane that counts
+        return None
+
+
+def _only_step(one: Trace, evidence: TraceEvidence, wanted: str) -> TraceEvidence:
+    """Evidence on one of the steps."""
+    steps = evidence.steps
+    names = steps.names if steps else ()
+    at = [i for i, name in enumerate(names) if name == wanted or name.endswith(f"#{wanted}")]
+    if not at and wanted.isdecimal() and int(wanted) < len(names):
+        at = [int(wanted)]
+    if not at or steps is None:
+        known = f"there are {names[0]} … {names[-1]}" if names else "the trace marks no steps"
+        raise InputError(f"no step {wanted!r} in {one.name}: {known}")
+    only = Steps((names[at[0]],), Intervals(steps.spans.start[at[:1]], steps.spans.end[at[:1]]), steps.how)
+    accounts = replace(evidence.accounts, steps=(evidence.accounts.steps[at[0]],))
+    return replace(evidence, steps=only, accounts=accounts)
+
+
+def _report(one: Trace, evidence: TraceEvidence, warnings: Sequence[str]) -> TraceReport:
+    busy, idle = _busy_idle(evidence)
+    steps = evidence.steps
+    lengths = (steps.spans.end - steps.spans.start).tolist() if steps else []
+    return TraceReport(
+        file=one.name, source=one.source, device=evidence.device, events=one.entries,
+        steps=tuple(TraceStep(name, ns / NS_PER_MS) for name, ns in zip(steps.names if steps else (), lengths, strict=True)),
+        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence), warnings=tuple(warnings),
+        device_busy_ms=busy, device_idle_ms=idle, kernels=0 if evidence.on_cpu else evidence.kernels,
+        steps_from=steps.how if steps else None, rank=one.rank, versions=dict(one.timeline.origin.versions),
+    )  # fmt: skip
+
+
+def _busy_idle(evidence: TraceEvidence) -> tuple[float | None, float | None]:
+    if evidence.on_cpu:
+        return None, None
+    return (
+        queries.busy(evidence.timeline, evidence.lane_device).total_ns / NS_PER_MS,
+        queries.idle(evidence.timeline, evidence.lane_device).total_ns / NS_PER_MS,
+    )
+
+
+def _rank(one: Trace, evidence: TraceEvidence) -> RankResult:
+    busy, idle = _busy_idle(evidence)
+    return RankResult(one.rank, busy, idle, evidence.step_ms, one.name)
