@@ -31,6 +31,38 @@ class TraceRequest:
     step: str | None = None
 
 
+@dataclass(frozen=True)
+class Look:
+    """What a command looks at: the rank whose device works most, and the others.
+
+    Attributes:
+        trace: of that rank.
+        evidence: on its device.
+        all: every rank with its evidence, that one too.
+        warnings: what was lost or mended in reading.
+    """
+
+    trace: Trace
+    evidence: TraceEvidence
+    all: tuple[tuple[Trace, TraceEvidence], ...]
+    warnings: tuple[str, ...]
+
+
+def looked_at(files: Sequence[Path], on_bytes: OnBytes = lambda done, size: None) -> Look:
+    """Reads the files and accounts for them.
+
+    Raises:
+        InputError: nothing can be read.
+        NoAnswer: there is nothing to account for.
+    """
+    traces, warnings = read(files, on_bytes)
+    found = [(one, evidence) for one in traces if (evidence := _evidence(one)) is not None]
+    if not found:
+        raise NoAnswer(f"{traces[0].name}: no event with a length on any thread or device: nothing to account for")
+    best = max(found, key=lambda pair: (0 if pair[1].on_cpu else pair[1].kernels, len(pair[0].timeline)))
+    return Look(*best, tuple(found), warnings)
+
+
 def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> TraceReport:
     """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
 
@@ -38,18 +70,13 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
         InputError: nothing can be read, or there is no such step.
         NoAnswer: there is nothing to account for.
     """
-    traces, warnings = read(request.files, on_bytes)
-    looked = [(one, evidence) for one in traces if (evidence := _evidence(one)) is not None]
-    if not looked:
-        raise NoAnswer(f"{traces[0].name}: no event with a length on any thread or device: nothing to account for")
-    one, evidence = max(looked, key=lambda pair: (pair[1].kernels if not pair[1].on_cpu else 0, len(pair[0].timeline)))
-    if request.step is not None:
-        evidence = _only_step(one, evidence, request.step)
-    report = _report(one, evidence, warnings)
-    if len(looked) > 1:
-        ranks = tuple(sorted((_rank(t, e) for t, e in looked), key=lambda r: (r.rank is None, r.rank or 0, r.file)))
-        report = replace(report, file=_name(request.files), ranks=ranks)
-    return replace(report, file=_name(request.files))
+    look = looked_at(request.files, on_bytes)
+    evidence = look.evidence if request.step is None else _only_step(look.trace, look.evidence, request.step)
+    report = replace(_report(look.trace, evidence, look.warnings), file=_name(request.files))
+    if len(look.all) > 1:
+        ranks = (_rank(one, each) for one, each in look.all)
+        report = replace(report, ranks=tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file))))
+    return report
 
 
 def _name(files: Sequence[Path]) -> str:

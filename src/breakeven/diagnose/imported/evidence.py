@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import sqrt
 from typing import Final
 
 import numpy as np
@@ -114,7 +115,7 @@ class TraceEvidence:
         mid = float(used.mean())
         if len(used) < 2:
             return Interval(mid, mid, mid)
-        half = 1.645 * float(used.std(ddof=1)) / np.sqrt(len(used))
+        half = 1.645 * float(used.std(ddof=1)) / sqrt(len(used))
         return Interval(max(0.0, mid - half), mid, mid + half)
 
     @cached_property
