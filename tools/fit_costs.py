@@ -1,47 +1,72 @@
 """Fits the weights of the prices to published measurements and writes costs/data/*.json.
 
-    python tools/fit_costs.py --data DIR [--only VARIANT] [--report]
+    python tools/fit_costs.py --data DIR [--only VARIANT] [--out DIR]
 
-DIR holds one Parquet table per family. Weights and tables are fitted on folds 0 to 2, intervals calibrated on fold 3; fold 4 is never
-read, except by --report, which prints the error on it and writes nothing.
+DIR holds one Parquet table per family. Weights and tables are fitted on folds 0 to 2; intervals are calibrated on fold 3, and for
+devices that nobody measured on devices left out; fold 4 is never read.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import sys
 from pathlib import Path
 
-import numpy as np
-
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 
-from fitting.fit import Fitted, fit_variant
-from fitting.measurements import read
+from fitting.fit import fit_variant
+from fitting.measurements import Group, read
+from fitting.store import stored
+
+from breakeven.costs.operations import AXES
+
+OUT = Path(__file__).resolve().parent.parent / "src" / "breakeven" / "costs" / "data"
+#: Which file holds a variant: the longest beginning that fits.
+FILES = {
+    "gemm": "matmul", "linear": "matmul", "bmm": "matmul", "conv2d": "conv2d", "recurrent": "recurrent", "softmax": "rows", "layernorm": "rows",
+    "copy": "copies",
+}  # fmt: skip
+COMMAND = "python tools/fit_costs.py --data DIR"
+SOURCES = {
+    "matmul": "DeepBench da81ba78, NeuSight 6945927d, ml-engineering 744d01e1", "conv2d": "DeepBench da81ba78, NeuSight 6945927d",
+    "recurrent": "DeepBench da81ba78", "rows": "NeuSight 6945927d", "elementwise": "NeuSight 6945927d, gpu-benches 1038c5d0",
+    "copies": "cse554 4eb37c55, gpu-benches 1038c5d0, copies out of public traces",
+}  # fmt: skip
 
 
-def report(fitted: list[Fitted]) -> None:
-    """Median error per device on the folds that were fitted, and on fold 4."""
-    for one in fitted:
-        for group, model in one.of_groups:
-            error = np.abs(np.expm1(np.log(model.predict(group)) - np.log(group.time_us)))
-            raw = np.abs(np.expm1(np.log(model.plain(group)) - np.log(group.time_us)))
-            seen, new = group.fold < 3, group.fold == 4
-            shown = [f"{np.median(e[m]):7.1%}" if m.any() else "      -" for e, m in ((raw, seen), (raw, new), (error, seen), (error, new))]
-            print(f"{one.variant:26} {group.gpu[:26]:26} {group.dtype:9} {len(error):5} formula {shown[0]} {shown[1]}  with table {shown[2]} {shown[3]}")
+def family(variant: str) -> str:
+    """The data file of a variant."""
+    return next((file for start, file in FILES.items() if variant.startswith(start)), "elementwise")
+
+
+def fit(groups: list[Group], only: str = "") -> dict[str, dict[str, object]]:
+    """What each data file holds."""
+    files: dict[str, dict[str, object]] = {}
+    for variant in sorted({g.variant for g in groups if only in g.variant}):
+        of_variant = [g for g in groups if g.variant == variant]
+        if not any((g.fold < 3).any() for g in of_variant):
+            continue  # `launch` is served by the smallest kernels that were measured
+        found = stored(fit_variant(variant, of_variant), of_variant)
+        axes = [[a.start, a.step, a.count] for a in AXES.get(variant.removesuffix(".graph"), ())]
+        files.setdefault(family(variant), {})[variant] = {"axes": axes, "models": found}
+        print(f"{variant}: {len(found)} models of {sum(len(g.time_us) for g in of_variant)} rows", file=sys.stderr)
+    return files
 
 
 def main() -> None:
-    """Fit everything, or what is asked."""
-    parser = argparse.ArgumentParser()
+    """Fit everything, or what is asked, and write one file per family."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--only", default="")
-    parser.add_argument("--report", action="store_true")
+    parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
-    groups = read(args.data)
-    variants = sorted({g.variant for g in groups if args.only in g.variant})
-    fitted = [fit_variant(v, [g for g in groups if g.variant == v]) for v in variants]
-    report(fitted)
+    args.out.mkdir(parents=True, exist_ok=True)
+    for name, variants in fit(read(args.data), args.only).items():
+        path = args.out / f"{name}.json"
+        kept = json.loads(path.read_text())["variants"] if args.only and path.exists() else {}
+        whole = {"command": COMMAND, "sources": SOURCES[name], "variants": dict(sorted({**kept, **variants}.items()))}
+        path.write_text(json.dumps(whole, separators=(",", ":")).replace('"models":', '\n"models":').replace('}},"', '}},\n"') + "\n")
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ def measure_bridge() -> dict[str, Any]:
             wall, events = _profiled_us(torch, call)
             excess.append((wall - _loop_us(call)) / events)
     return {
-        "what": "least over short rounds on a CPU, one thread: small operations with and without torch.profiler, backward of chains, the probe",
+        "what": "least over short rounds on a CPU, one thread: small operations, profiled and not; chains; the probe",
         "torch": torch.__version__,
         "profiler_event_us": round(statistics.median(excess), 3),
         "backward_call_us": round(min(starts), 2),

@@ -3,3 +3,17 @@
 from __future__ import annotations
 
 __version__ = "0.1.0"
+
+
+def step() -> None:
+    """Say that a training step begins here, where breakeven cannot see it by itself.
+
+    Costs a look-up, and does nothing, in a script that breakeven does not run.
+
+    >>> step()
+    """
+    import builtins
+
+    mark = getattr(builtins, "__breakeven_step__", None)
+    if mark is not None:
+        mark()

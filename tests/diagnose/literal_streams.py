@@ -119,7 +119,8 @@ class Script:
         """A copy to the device; a pageable one is waited for."""
         call = Call(
             "copy::h2d", schema.Kind.COPY, "cuda:0", (shape,) if shape else (), ("float32",) * bool(shape),
-            (False,) * bool(shape), (shape,) if shape else (), "float32", attributes(bytes=nbytes, pinned=pinned, non_blocking=pinned),
+            (False,) * bool(shape), (shape,) if shape else (), "float32",
+            attributes(bytes=nbytes, pinned=pinned, non_blocking=pinned),
         )  # fmt: skip
         at = len(self.builder._rows[schema.ROW_CALL.name])
         return self._add(call, INPUT, line, 0, None, waits=-1 if pinned else at)

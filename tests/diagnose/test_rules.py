@@ -403,6 +403,14 @@ def test_side_work_in_the_step_is_found_at_its_line(what: str, finding: str, rem
     check(evidence(written(tiny_step).stream()), f"-{finding}")
 
 
+def test_anomaly_detection_that_was_left_on_is_named_without_a_price() -> None:
+    found = check(
+        evidence(written(tiny_step).stream(), facts=Facts(debugging=(Debugging(LINE, "anomaly"),))), "host_work", line=7
+    )
+    assert found is not None
+    assert found.price_ms is None
+
+
 def test_a_finding_about_the_cpu_is_given_once_for_several_gpus() -> None:
     given = evidence(written(tiny_step).stream(), facts=Facts(threads=Threads(8, 2)))
     found = findings([given, given])

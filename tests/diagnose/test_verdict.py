@@ -21,7 +21,9 @@ def test_a_gpu_step_twice_as_long_keeps_the_training_on_the_cpu() -> None:
     assert said.factor.low < said.factor.mid < said.factor.high
     assert said.factor.mid == pytest.approx(1.94, abs=0.05)
     assert said.probability > 0.99
-    assert said.sentence.startswith("Stay on the CPU: a step takes 1.3 ms here and about 2.6 ms on a Tesla T4, 1.9 times as long")
+    assert said.sentence.startswith(
+        "Stay on the CPU: a step takes 1.3 ms here and about 2.6 ms on the Tesla T4, 1.9 times as long"
+    )
 
 
 def test_a_gpu_step_of_a_tenth_takes_the_training_to_the_gpu() -> None:

@@ -40,19 +40,19 @@ def check_agree(schedule: Schedule, found: Ends | None = None) -> None:
 
 
 @given(schedules())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_one_stream_by_heap_and_by_running_maximum_agree_to_the_nanosecond(schedule: Schedule) -> None:
     check_agree(schedule)
 
 
 @given(schedules(most_streams=3))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_several_streams_by_heap_and_by_issue_agree_to_the_nanosecond(schedule: Schedule) -> None:
     check_agree(schedule)
 
 
 @given(schedules(), st.integers(0, 2**32 - 1))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=40, deadline=None)
 def test_each_of_many_variants_is_what_it_is_alone(schedule: Schedule, seed: int) -> None:
     random = np.random.default_rng(seed)
     host = random.integers(0, 50, (len(schedule), 3))

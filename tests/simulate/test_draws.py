@@ -74,3 +74,14 @@ def test_a_thousand_cells_of_150_operations_go_through_one_structure_and_each_is
 def test_an_empty_stream_takes_no_time() -> None:
     stream = training(steps=0)
     assert step_ms(stream, prices(stream, {}), hosts(stream, 0, 0)).mid == 0.0
+
+
+def test_a_very_long_stream_is_drawn_in_stretches_that_spread_as_the_whole_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = training(steps=900)
+    costs, host = prices(stream, {"aten::mm": 9_000.0, "aten::add": 3_000.0}, spread=1.5), hosts(stream, 100, 700, 0.2)
+    whole = step_ms(stream, costs, host)
+    monkeypatch.setattr("breakeven.simulate.draws.MOST_ISSUES", 1024)
+    monkeypatch.setattr("breakeven.simulate.draws._STRETCH", 256)
+    part = step_ms(stream, costs, host)
+    assert part.mid == whole.mid
+    assert part.draws == pytest.approx(whole.draws, rel=0.02)

@@ -131,3 +131,11 @@ def test_a_step_on_a_waiting_device_takes_the_hosts_time() -> None:
     stream = training(steps=3)
     plan = schedule(stream, prices(stream, {"aten::mm": 5}), hosts(stream, 100, 400))
     assert step_ns(plan).tolist() == [6 * 500.0]
+
+
+def test_a_long_schedule_is_written_down_by_arrays_as_the_heap_would(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = training(steps=4)
+    plan = schedule(stream, prices(stream, {"copy::h2d": 20, "aten::mm": 30, "copy::d2h": 2}), hosts(stream, 4, 6))
+    by_heap = run(plan)
+    monkeypatch.setattr("breakeven.simulate.record.MOST_EVENTS", 0)
+    assert run(plan).events.equals(by_heap.events)

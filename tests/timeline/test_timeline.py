@@ -88,18 +88,16 @@ def test_the_parent_is_the_shortest_event_around(family: tuple[np.ndarray, ...])
     if len(crossing(lane, start, length)):
         return
     found = nesting(lane, start, length)
+    end = start + length
     for i, parent in enumerate(found.parent):
-        around = [
-            j for j in range(len(start))
-            if lane[j] == lane[i] and length[j] > length[i] and start[j] <= start[i] and start[i] + length[i] <= start[j] + length[j]
-            and not (length[i] == 0 and start[i] == start[j] + length[j])
-        ]  # fmt: skip
+        wider = (lane == lane[i]) & (length > length[i]) & (start <= start[i]) & (end[i] <= end)
+        around = np.flatnonzero(wider & ~((length[i] == 0) & (start[i] == end)))
         if parent >= 0:
             assert start[parent] <= start[i]
-            assert start[i] + length[i] <= start[parent] + length[parent]
+            assert end[i] <= end[parent]
             assert found.depth[i] == found.depth[parent] + 1
-        if around:
-            assert length[parent] <= min(length[j] for j in around)
+        if len(around):
+            assert length[parent] <= length[around].min()
         else:
             assert parent < 0 or length[parent] == length[i]
 

@@ -22,12 +22,14 @@ class Options:
 
     Attributes:
         wide, device: of a pooled table and of a device's own; None: no table.
+        least_rows: below which a table is not worth its knots.
     """
 
-    pull: float = 4.0
-    wide: float | None = 1.0
+    pull: float = 0.3
+    wide: float | None = None
     device: float | None = 0.1
     slope: float = 0.3
+    least_rows: int = 60
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,14 @@ class Trained:
     def plain(self, group: Group) -> np.ndarray:
         """µs by the formula alone."""
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
+
+    def limits(self, group: Group) -> np.ndarray:
+        """Per row 0, 1 or 2: compute, traffic or fixed time is the largest part."""
+        parts = []
+        for kind in ("compute", "traffic", "fixed"):
+            parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))
+        compute, traffic, fixed = parts
+        return np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
 
     def predict(self, group: Group) -> np.ndarray:
         """µs with the corrections."""
@@ -59,10 +69,18 @@ class Fitted:
     of_groups: list[tuple[Group, Trained]]
 
 
-OPTIONS: dict[str, Options] = {}
+#: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
+OPTIONS: dict[str, Options] = {
+    "gemm": Options(0.1, None, None),
+    "linear": Options(1.0, None, 0.1, least_rows=500),
+    "bmm": Options(1.0, None, 0.1, least_rows=500),
+    "conv2d": Options(1.0, None, 0.5, least_rows=500),
+    "recurrent": Options(0.3, None, None),
+    "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
+}  # fmt: skip
 
 
-def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3) -> Fitted:
+def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
     options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
@@ -78,7 +96,7 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
         for vendor, generation in sorted({(g.vendor, g.generation) for g in of_kind}):
             alike = [g for g in of_kind if (g.vendor, g.generation) == (vendor, generation)]
             near = models[f"{vendor} {generation}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
-            for group in alike:
+            for group in alike if devices else ():
                 models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
     served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
     return Fitted(variant, models, served)
@@ -92,7 +110,7 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     found = weights(rows.terms, rows.time_us, importance, before, options.pull if prior is not None else 0.0)
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)
-    if stiffness is None or not axes:
+    if stiffness is None or not axes or len(rows.time_us) < options.least_rows:
         return plain
     error = np.log(rows.time_us / plain.plain(rows))
     devices = [rates(find_gpu(name)) for name in sorted({g.gpu for g in groups})]

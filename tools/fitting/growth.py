@@ -53,7 +53,8 @@ def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dt
     shape = [max(a.count - 1, 1) for a in axes]
     least = [np.full(shape, np.inf) for _ in axes]
     wide = [d for d, a in enumerate(axes) if a.count > 1]
-    for offsets in itertools.product(*[(_SAMPLES if len(wide) < 3 else (0.0, 0.5, 1.0)) if a.count > 1 else (0.0,) for a in axes]):
+    points = list(itertools.product(*[(_SAMPLES if len(wide) < 3 else (0.0, 1.0)) if a.count > 1 else (0.0,) for a in axes]))
+    for offsets in (*points, tuple(0.5 if a.count > 1 else 0.0 for a in axes)):
         places = np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1)
         for device in devices:
             whole, sure = _sums(parts_at(variant, places, dtype, device), weights)

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 
 from breakeven.costs.arithmetic import TABLE
+from breakeven.costs.models import kind_of
 from breakeven.costs.operations import OPERATIONS
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
@@ -87,7 +88,7 @@ def _group(rows: pl.DataFrame) -> Group | None:
 
     places = np.stack([full(p) for p in part.coordinates], 1) if part.coordinates else np.zeros((count, 0))
     return Group(
-        part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], "tensor" if first["dtype"] in device.tensor else "plain",
+        part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], kind_of(part.variant, device, first["dtype"]),
         device.vendor, device.generation, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
         (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].to_numpy(),
     )  # fmt: skip

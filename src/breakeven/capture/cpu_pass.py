@@ -175,7 +175,8 @@ def _factories(here: Callable[[Any], Any]) -> None:
         """A generator, on the CPU whatever it is asked."""
 
         def __new__(cls, device: Any = None) -> Any:  # whatever names a device
-            return ordinary.__new__(cls, here(device) if device is not None else torch.device("cpu"))
+            local = here(device) if device is not None else torch.device("cpu")
+            return ordinary.__new__(cls, local)  # type: ignore[call-arg]  # a C class: it takes a device
 
     Generator.__module__ = "torch"
     torch.Generator = Generator  # type: ignore[misc]  # its stand-in

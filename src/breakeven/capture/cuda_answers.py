@@ -23,18 +23,18 @@ PROPERTIES: Final = SimpleNamespace(
     shared_memory_per_block=49152, gcnArchName="", uuid="GPU-00000000-0000-0000-0000-000000000000",
 )  # fmt: skip
 
-_NOTHING: Final = (
-    "synchronize empty_cache init ipc_collect set_device set_stream set_sync_debug_mode manual_seed manual_seed_all seed seed_all "
-    "reset_peak_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats "
-    "reset_accumulated_host_memory_stats reset_peak_host_memory_stats set_per_process_memory_fraction set_rng_state "
-    "set_rng_state_all caching_allocator_delete caching_allocator_enable check_error set_device_idx set_device_index "
-    "empty_host_cache change_current_allocator"
-).split()
-_ZERO: Final = (
-    "current_device current_device_idx current_device_index memory_allocated memory_reserved memory_cached max_memory_allocated "
-    "max_memory_reserved max_memory_cached utilization memory_usage temperature power_draw clock_rate device_memory_used "
-    "get_sync_debug_mode caching_allocator_alloc current_blas_handle current_solver_handle initial_seed"
-).split()
+_NOTHING: Final = """
+    synchronize empty_cache init ipc_collect set_device set_stream set_sync_debug_mode manual_seed manual_seed_all seed
+    seed_all reset_peak_memory_stats reset_max_memory_allocated reset_max_memory_cached reset_accumulated_memory_stats
+    reset_accumulated_host_memory_stats reset_peak_host_memory_stats set_per_process_memory_fraction set_rng_state
+    set_rng_state_all caching_allocator_delete caching_allocator_enable check_error set_device_idx set_device_index
+    empty_host_cache change_current_allocator
+"""
+_ZERO: Final = """
+    current_device current_device_idx current_device_index memory_allocated memory_reserved memory_cached max_memory_allocated
+    max_memory_reserved max_memory_cached utilization memory_usage temperature power_draw clock_rate device_memory_used
+    get_sync_debug_mode caching_allocator_alloc current_blas_handle current_solver_handle initial_seed
+"""
 
 
 def install() -> None:
@@ -47,15 +47,17 @@ def install() -> None:
         "get_memory_info": _always((MEMORY, MEMORY)), "memory_stats": _fresh(dict), "memory_stats_as_nested_dict": _fresh(dict),
         "host_memory_stats": _fresh(dict), "host_memory_stats_as_nested_dict": _fresh(dict), "memory_snapshot": _fresh(list),
         "memory_summary": _always(""), "list_gpu_processes": _always(""), "get_arch_list": _fresh(list),
-        "get_gencode_flags": _always(""), "get_per_process_memory_fraction": _always(1.0), "get_allocator_backend": _always("native"),
-        "current_stream": _always(Stream()), "default_stream": _always(Stream()), "get_stream_from_external": _fresh(lambda: Stream()),
+        "get_gencode_flags": _always(""), "get_per_process_memory_fraction": _always(1.0),
+        "get_allocator_backend": _always("native"),
+        "current_stream": _always(Stream()), "default_stream": _always(Stream()),
+        "get_stream_from_external": _fresh(lambda: Stream()),
         "stream": _fresh(contextlib.nullcontext), "get_rng_state": _fresh(torch.get_rng_state),
         "get_rng_state_all": _fresh(lambda: [torch.get_rng_state()]), "current_accelerator": _always(torch.device("cuda")),
         "graph_pool_handle": _always((0, 0)), "make_graphed_callables": lambda callables, *args, **kwargs: callables,
         "cudart": _fresh(lambda: SimpleNamespace(cudaProfilerStart=_always(0), cudaProfilerStop=_always(0))),
         "use_mem_pool": _fresh(contextlib.nullcontext), "caching_allocator_disabled": _fresh(contextlib.nullcontext),
     }  # fmt: skip
-    answers.update({name: _always(None) for name in _NOTHING} | {name: _always(0) for name in _ZERO})
+    answers.update({name: _always(None) for name in _NOTHING.split()} | {name: _always(0) for name in _ZERO.split()})
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.accelerator, torch.accelerator.memory):
         for name, answer in answers.items():
             if hasattr(owner, name):

@@ -102,13 +102,13 @@ def _first_tensor(value: Any) -> torch.Tensor | None:  # nested containers of an
     return None
 
 
-class _Counter(TorchDispatchMode):
+class _Counter(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch leaves its class hook without annotations
     @classmethod
     def _should_skip_dynamo(cls) -> bool:  # True would import the whole compiler, seconds, at the first operation
         return False
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__()  # type: ignore[no-untyped-call]  # as above
         self.seen = 0
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # any operation
@@ -119,13 +119,13 @@ class _Counter(TorchDispatchMode):
 def count_operations() -> Callable[[], int]:
     """Begin to count tensor operations on this thread; the function returned ends it and says how many there were."""
     counter = _Counter()
-    counter.__enter__()
+    counter.__enter__()  # type: ignore[no-untyped-call]  # as above
 
     def end() -> int:
         from torch.utils._python_dispatch import _get_current_dispatch_mode
 
         if _get_current_dispatch_mode() is counter:
-            counter.__exit__(None, None, None)
+            counter.__exit__(None, None, None)  # type: ignore[no-untyped-call]  # as above
         return counter.seen
 
     return end

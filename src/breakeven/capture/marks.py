@@ -103,7 +103,7 @@ def compile_marked(source: bytes, file: str, book: Book, step_line: int | None =
         SyntaxError: as Python itself would.
     """
     tree = ast.parse(source, file)
-    tree = _Marker(file, book, step_line).visit(tree)
+    _Marker(file, book, step_line).visit(tree)
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
 
 
@@ -169,7 +169,7 @@ class _Marker(ast.NodeTransformer):
     def visit_While(self, node: ast.While) -> list[ast.stmt]:
         return self._loop(node)
 
-    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:  # type: ignore[override]  # NodeTransformer says Any
+    def visit(self, node: ast.AST) -> ast.AST | list[ast.stmt]:
         line = self.step_line
         hit = line is not None and isinstance(node, ast.stmt) and node.lineno == line
         if hit:
@@ -197,8 +197,6 @@ class _Marker(ast.NodeTransformer):
         if self.book.on_statement is not None:
             self.book.on_statement(statement)
         return statement.number
-
-
 
 
 _LOOPS = (ast.For, ast.AsyncFor, ast.While)

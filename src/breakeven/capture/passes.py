@@ -108,9 +108,7 @@ def _prepare_recording(spec: ChildSpec, book: marks.Book, is_user: Callable[[str
         return lambda: 1  # the plan says which loop it is
 
     clock = time.perf_counter_ns
-    steps = Steps(
-        book, Listener(clock, is_user, device_of, recording.on_edge, count, recording.on_head, recording.on_statement)
-    )
+    steps = Steps(book, Listener(clock, is_user, device_of, recording.on_edge, count, recording.on_head, recording.on_statement))
     hooks.listen(steps, clock)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     return recording

@@ -73,9 +73,10 @@ class Recording:
 
     def on_head(self, loop: marks.Loop) -> None:
         """A loop's head: where a single step is all there is, recording begins before it."""
-        if self._skip == 0 and not self._started and self.plan is not None and not self._done:
-            if loop.line == self.plan.loop_line and loop.file == self.plan.place.file:
-                self._start()
+        if self._skip or self._started or self.plan is None:
+            return
+        if loop.line == self.plan.loop_line and loop.file == self.plan.place.file:
+            self._start()
 
     def on_statement(self, at: int) -> None:
         """A statement outside loops: where the run is the unit, each stretch between two is recorded as one step."""

@@ -278,7 +278,9 @@ def _replace_taken(changed: dict[int, tuple[Any, Any]]) -> None:
     """Modules that took a call by name before (`from os import stat`, `bltn_open = open`) get ours."""
     for module in list(sys.modules.values()):
         name = getattr(module, "__name__", "")
-        if name in ("posix", "nt", "_io", "breakeven.capture.scratch", "breakeven.capture.outcome") or not hasattr(module, "__dict__"):
+        if name in ("posix", "nt", "_io", "breakeven.capture.scratch", "breakeven.capture.outcome") or not hasattr(
+            module, "__dict__"
+        ):
             continue
         for key, value in list(vars(module).items()):
             if callable(value) and id(value) in changed and name != "breakeven.capture.redirect":

@@ -55,6 +55,9 @@ class CaptureResult:
                 after = f" after {count} steps" if count else " before its first step ended"
                 return ScriptFailed(f"the script failed{after}: {part.end.text}")
         for part in timed:
-            if part.principal is None:
+            idle = self.virtual is None or self.virtual.device_rows == 0
+            if part.principal is None or (part.unit == "run" and part.end.how == "timeout" and idle):
                 return NoAnswer(f"nothing could be timed: {part.end.text or 'the script trains nothing'}")
+        if self.virtual is not None and self.virtual.device_rows == 0 and self.virtual.end.how in ("ok", "exit"):
+            return NoAnswer("the script does no work that a GPU could do")
         return None

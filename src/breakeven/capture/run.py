@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,9 @@ START_S: Final = 15.0
 GRACE_S: Final = 3.0
 POLL_S: Final = 0.05
 
-_START = "import sys; sys.path.pop(0); from breakeven.capture.child import main; main(sys.argv[1])"
+# Our own package first while it is imported, then nothing of ours on the script's path.
+_START = "import sys; sys.path[0] = sys.argv[2]; from breakeven.capture.child import main; sys.path.pop(0); main(sys.argv[1])"
+_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
@@ -72,15 +74,22 @@ def _passes(runner: _Runner, request: CaptureRequest) -> CaptureResult:
         shown = at == 0 and request.show_output
         if which == VIRTUAL:
             virtual = runner.virtual(request, _plan(result), shown)
-            result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual))
+            result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual), warnings=_cut_short(virtual))
         else:
             timed = runner.timed(request, which, shown)
             result = replace(result, cpu=timed) if which == CPU else replace(result, device=timed)
-            if timed.principal is None and timed.end.how != "ok":
+            if _is_hopeless(timed):
                 break
         if runner.interrupted:
             break
     return result
+
+
+def _is_hopeless(timed: TimedPass) -> bool:
+    """Whether another pass would find nothing either: it would wait as long, for no step."""
+    if timed.principal is None:
+        return timed.end.how != "ok"
+    return timed.unit == "run" and timed.end.how == "timeout" and not timed.named_devices
 
 
 def _plan(result: CaptureResult) -> Plan | None:
@@ -89,6 +98,13 @@ def _plan(result: CaptureResult) -> Plan | None:
         return None
     group = timed.principal
     return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch)
+
+
+def _cut_short(virtual: VirtualPass) -> tuple[str, ...]:
+    if virtual.end.how in ("ok", "budget", "exit", "interrupted"):
+        return ()
+    what = "recorded nothing" if virtual.stream is None else "recorded less than it should have"
+    return (f"the virtual GPU {what}: {virtual.end.text}",)
 
 
 def _on_device(timed: TimedPass | None, virtual: VirtualPass) -> TimedPass | None:
@@ -136,7 +152,7 @@ class _Runner:
         stdin = self.stdin.open()
         with (place / "stderr").open("wb") as hidden:
             child = subprocess.Popen(
-                [sys.executable, "-c", _START, str(place / outcome.SPEC)], cwd=request.cwd, start_new_session=True,
+                [sys.executable, "-c", _START, str(place / outcome.SPEC), _ROOT], cwd=request.cwd, start_new_session=True,
                 stdin=stdin, stdout=2 if shown else subprocess.DEVNULL, stderr=None if shown else hidden,
             )  # fmt: skip
         if stdin is not None:
@@ -171,7 +187,9 @@ class _Runner:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
                 _end(child)
-                return ScriptEnd("timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s")
+                return ScriptEnd(
+                    "timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s"
+                )
 
     def _check_began(self, place: Path, killed: ScriptEnd | None) -> None:
         if (place / outcome.BEGAN).exists() or killed is not None:
@@ -195,10 +213,8 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 def _sweep(child: subprocess.Popen[bytes]) -> None:
     """End whatever the script left running in its own session: loader workers, forks."""
-    try:
+    with suppress(ProcessLookupError, PermissionError):
         os.killpg(child.pid, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        pass
     child.wait()
 
 

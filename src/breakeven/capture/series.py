@@ -90,7 +90,7 @@ def warmup_of(samples: Sequence[int]) -> int:
         return 0
     steady = statistics.median(samples[count // 2 :])
     for k in range(1, count // 2):
-        if statistics.median(samples[k : k + FEWEST_STEPS]) <= 1.1 * steady + 1:
+        if samples[k] <= 1.25 * steady + 1 and statistics.median(samples[k : k + FEWEST_STEPS]) <= 1.1 * steady + 1:
             return k
     return max(1, count // 2)
 

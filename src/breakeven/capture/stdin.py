@@ -69,7 +69,7 @@ class Stdin:
             os.close(write_end)
 
     def _ready(self) -> bool:
-        return bool(select.select([self.source], [], [], _LOOK_S)[0])
+        return self.source is not None and bool(select.select([self.source], [], [], _LOOK_S)[0])
 
 
 def take(folder: Path) -> Stdin:

@@ -204,7 +204,7 @@ class Steps:
                 return None
         place = Place(KINDS[rank], frame.f_code.co_filename if frame else "", frame.f_lineno if frame else 0)
         group = Group(Series(place, device, inner), loops)
-        if inner is not None and self.heads[inner]:
+        if rank != MARKED and inner is not None and self.heads[inner]:
             group.series.start(self.heads[inner], self.wait_ns)
         self.groups[rank].append(group)
         return group

@@ -56,4 +56,6 @@ def load_virtual(folder: Path) -> VirtualPass | None:
     if stored.recorded:
         calls, rows = pl.read_parquet(folder / outcome.CALLS), pl.read_parquet(folder / outcome.ROWS)
         stream = OpStream(calls, rows, stored.sites, stored.steps, stored.unit, stored.batch, stored.stream_warnings)
-    return VirtualPass(stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes, stored.device_rows, stored.segments)
+    return VirtualPass(
+        stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes, stored.device_rows, stored.segments
+    )

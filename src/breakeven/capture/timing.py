@@ -12,7 +12,7 @@ from typing import Final
 from breakeven.capture import outcome
 from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
-from breakeven.capture.steps import BACKWARD, LOOP, Steps, StopAtEdge
+from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
 
 #: A better kind of step is waited for this long where the source mentions one (`.step(`, `.backward(`).
@@ -72,7 +72,11 @@ class Timing:
     def result(self, end: ScriptEnd) -> TimedPass:
         """What has been learned so far."""
         steps = self.steps
-        found = [] if steps is None else [s for s in steps.best() if s.samples]
+        best = [] if steps is None else steps.best()
+        if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
+            for series in best:
+                series.close(self.clock(), steps.wait_ns)  # the last of the user's own steps ends with the script
+        found = [s for s in best if s.samples]
         groups = [s.group(None if steps is None else steps.loop_line(s)) for s in found]
         unit, principal = self._principal(groups, end)
         if principal is not None and principal not in groups:
@@ -81,9 +85,10 @@ class Timing:
         if principal is not None and principal.warmup and principal.measured_ns:
             steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
             extra = max(0, principal.samples_ns[0] - steady)
+        segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, self._segments() if unit == "run" else (),
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
@@ -109,9 +114,9 @@ class Timing:
             return True
         waited = now - (self._first_edge or now)
         mentions = steps.book.attributes_called
-        if steps.rank >= BACKWARD and waited < PATIENCE_NS:
-            if "step" in mentions or (steps.rank == LOOP and "backward" in mentions):
-                return False
+        better = {"step", "backward"} if steps.rank == LOOP else {"step"} if steps.rank == BACKWARD else set()
+        if waited < PATIENCE_NS and better & mentions:
+            return False
         twin = steps.book.names_accelerator and series.device == "cpu"
         if twin and waited < TWIN_NS:
             return False

@@ -72,9 +72,9 @@ def _gpu_names(asked: list[str]) -> tuple[str, ...]:
 def _host_name(asked: str | None) -> str | None:
     if asked is None:
         return None
-    from breakeven.machine.hosts import find_host
+    from breakeven.machine.hosts import host_name
 
-    return find_host(asked).name
+    return host_name(asked)
 
 
 def _run(request: WhyRequest) -> tuple[WhyReport, BreakevenError | None]:

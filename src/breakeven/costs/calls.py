@@ -79,11 +79,11 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
         gpu: device of the catalog.
         pricer: prices a table of the `predict` vocabulary (another one in tests).
     """
-    operations = _operations(calls)
+    ops = operations(calls)
     devices = calls[schema.CALL_DEVICE.name].to_list()
     all_works: list[tuple[Work, ...]] = []
     unknown: dict[str, None] = {}
-    for op, device in zip(operations, devices, strict=True):
+    for op, device in zip(ops, devices, strict=True):
         found, known = works(op) if _on_device(op, device) else ((), True)
         if not known:
             unknown.setdefault(op.name)
@@ -92,14 +92,14 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
     owner = np.repeat(np.arange(len(all_works)), [len(found) for found in all_works])
     priced, limits, unpriced = _price(flat, gpu, pricer)
     for at in unpriced:
-        unknown.setdefault(operations[owner[at]].name)
+        unknown.setdefault(ops[owner[at]].name)
     kernels = np.zeros(len(all_works), dtype=np.int64)
     np.add.at(kernels, owner, [work.kernels * work.count for work in flat])
     device_ns = np.zeros((3, len(all_works)))
     for row in range(3):
         np.add.at(device_ns[row], owner, priced[row])
     longest = _longest(owner, priced[1], len(all_works))
-    hosts = _hosts(operations, kernels, devices)
+    hosts = _hosts(ops, kernels, devices)
     return CallCosts(
         kernels=kernels,
         device_ns=device_ns,
@@ -107,7 +107,7 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
         backward_host_ns=np.array([h.backward_ns for h in hosts]),
         cpu_host_ns=np.array([h.cpu_forward_ns for h in hosts]),
         cpu_backward_host_ns=np.array([h.cpu_backward_ns for h in hosts]),
-        cpu_operations=np.array([_cpu_operations(op) for op in operations], dtype=np.int64),
+        cpu_operations=np.array([_cpu_operations(op) for op in ops], dtype=np.int64),
         limited_by=np.array([limits[at] if at >= 0 else "" for at in longest], dtype=np.str_),
         engine=np.array([_engine(flat[at]) if at >= 0 else "" for at in longest], dtype=np.str_),
         family=np.array([FAMILIES[flat[at].op] if at >= 0 else "" for at in longest], dtype=np.str_),
@@ -127,8 +127,8 @@ def _cpu_operations(op: Operation) -> int:
     return int(op.attributes.get("cpu_ops") or tensors or 1)
 
 
-def _operations(calls: pl.DataFrame) -> list[Operation]:
-    """Calls as records, attributes decoded."""
+def operations(calls: pl.DataFrame) -> list[Operation]:
+    """Calls of a stream as records, attributes decoded."""
     columns = [
         calls[column.name].to_list()
         for column in (

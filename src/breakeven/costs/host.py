@@ -69,8 +69,23 @@ class CpuSplit:
     measured: bool
 
 
+@dataclass(frozen=True)
+class HostRate:
+    """How fast a host is, as learned from one script's CPU step; it holds for that script's rewritten streams too.
+
+    Attributes:
+        framework: framework time relative to the reference host.
+        own_work: the user's own work relative to this machine.
+        log_sigma: uncertainty of `framework`, standard deviation of its logarithm.
+    """
+
+    framework: float
+    own_work: float
+    log_sigma: float
+
+
 def host_times(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | None, cpu: Cpu, host: Host) -> HostTimes:
-    """Host times of a stream on a GPU machine.
+    """Host times of a stream on a GPU machine: `host_rate`, then `times_at` it.
 
     Args:
         stream: as recorded, lowered to what CUDA would run.
@@ -79,23 +94,26 @@ def host_times(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | No
         cpu: the CPU that it ran on, with its dispatch probe.
         host: the machine that the GPU sits in.
     """
+    return times_at(stream, costs, host_rate(stream, costs, cpu_step_ns=cpu_step_ns, cpu=cpu, host=host))
+
+
+def host_rate(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | None, cpu: Cpu, host: Host) -> HostRate:
+    """The rate of a host for one script; arguments as of `host_times`."""
     model = host_model()
-    split = cpu_split(stream, costs)
     prior = 1.0 if cpu.dispatch_us is None else cpu.dispatch_us / model.dispatch_us
-    rate, sigma = _rate(split, prior, cpu_step_ns, stream.steps, cpu, model)
-    # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
-    scale = host.scale_mid * rate / prior
+    rate, sigma = _rate(cpu_split(stream, costs), prior, cpu_step_ns, stream.steps, cpu, model)
     host_sigma = math.log(host.scale_high / host.scale_low) / (2 * _Z90) if host.scale_low > 0 else 0.0
+    # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
+    return HostRate(host.scale_mid * rate / prior, host.scale_mid / prior, math.sqrt(sigma**2 + host_sigma**2))
+
+
+def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
+    """Host times of a stream, recorded or rewritten, on a host whose rate is known."""
     call = stream.rows[schema.ROW_CALL.name].to_numpy()
-    issue = np.where(_is_backward(stream), costs.backward_host_ns[call], costs.forward_host_ns[call]) + _backward_starts(
-        stream, model
-    )
-    return HostTimes(
-        before_ns=split.before_ns * host.scale_mid / prior,
-        issue_ns=issue * scale,
-        log_sigma=math.sqrt(sigma**2 + host_sigma**2),
-        rate=scale,
-    )
+    issue = np.where(_is_backward(stream), costs.backward_host_ns[call], costs.forward_host_ns[call])
+    issue = issue + _backward_starts(stream, host_model())
+    own = cpu_split(stream, costs).before_ns
+    return HostTimes(own * rate.own_work, issue * rate.framework, rate.log_sigma, rate.framework)
 
 
 def cpu_split(stream: OpStream, costs: CallCosts) -> CpuSplit:
@@ -118,8 +136,14 @@ def cpu_split(stream: OpStream, costs: CallCosts) -> CpuSplit:
 def _rate(
     split: CpuSplit, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
 ) -> tuple[float, float]:
-    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it."""
-    prior_sd = math.hypot(model.gap_log_sd, _PROBE_ERROR) if cpu.dispatch_us is not None else _UNKNOWN_HOST
+    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it.
+
+    The probe knows the host and not the script, so it weighs by how scripts' Python differs (`gap_log_sd`). The residual knows
+    the script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd` already: it is not added
+    again.
+    """
+    probe_sd = _PROBE_ERROR if cpu.dispatch_us is not None else _UNKNOWN_HOST
+    prior_sd = math.hypot(model.gap_log_sd, probe_sd)
     weight, mean = 1 / prior_sd**2, math.log(prior) / prior_sd**2
     said = float(split.framework_ns.sum())
     if cpu_step_ns is not None and split.measured and said > 0:
@@ -129,7 +153,7 @@ def _rate(
             timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
             residual_sd = math.hypot(_PROBE_ERROR, _KERNEL_ERROR * kernels / left, timing / left)
             weight, mean = weight + 1 / residual_sd**2, mean + math.log(left / said) / residual_sd**2
-    return math.exp(mean / weight), math.sqrt(1 / weight + model.step_log_sd**2)
+    return math.exp(mean / weight), math.hypot(min(probe_sd, 1 / math.sqrt(weight)), model.step_log_sd)
 
 
 def _dispatch_floor(views: NDArray[np.float64]) -> float:

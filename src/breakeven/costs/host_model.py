@@ -91,12 +91,14 @@ def host_cost(name: str, kernels: int, tensors: int, device: str, model: HostMod
         inside = cpu
     else:
         inside = _class_us(label, tensors, model) + kernels * model.launch_us
+    on_cpu = UNKNOWN if label == FOREACH else label  # the CPU's optimizers loop over tensors, one plain operation each
+    cpu_gap, cpu_node = model.gaps_us.get(on_cpu, model.gap_us), model.nodes_us.get(on_cpu, model.node_us)
     gap, node = model.gaps_us.get(label, model.gap_us), model.nodes_us.get(label, model.node_us)
     return HostCost(
         forward_ns=(gap + inside) * NS_PER_US,
         backward_ns=(node + inside) * NS_PER_US,
-        cpu_forward_ns=(gap + cpu) * NS_PER_US,
-        cpu_backward_ns=(node * model.cpu_node_us / model.node_us + cpu) * NS_PER_US,
+        cpu_forward_ns=(cpu_gap + cpu) * NS_PER_US,
+        cpu_backward_ns=(cpu_node * model.cpu_node_us / model.node_us + cpu) * NS_PER_US,
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import Final
@@ -21,6 +22,17 @@ _RELATED: Final[Mapping[str, tuple[str, ...]]] = {
     "gemm": ("linear", "bmm"), "linear": ("gemm", "bmm"), "bmm": ("gemm", "linear"), "sigmoid1": ("tanh1",), "stream": ("add2", "mul1"),
     "launch": ("mul1",),
 }  # fmt: skip
+#: Variants whose arithmetic may run on matrix units.
+_PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
+#: Dtypes that may stand in for one another on a device, by kind; the rates are always the asked dtype's own.
+_PEERS: Final[Mapping[str, tuple[str, ...]]] = {
+    "plain": ("float32", "float64", "float16", "tf32", "bfloat16"), "tensor": ("float16", "bfloat16", "tf32"),
+}  # fmt: skip
+#: What an interval grows by, as a natural logarithm each way, when the model is lent. Another operation: `gemm` and `linear` were
+#: both measured on T4 and P100 (DeepBench, NeuSight), and each predicts the other to within this. Another dtype: the float16 and
+#: float32 rows of DeepBench on the P100, likewise.
+_OTHER_OPERATION: Final = 0.25
+_OTHER_DTYPE: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
 
@@ -57,32 +69,48 @@ class Model:
 
 @lru_cache(maxsize=8192)
 def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model:
-    """The model of a variant: fitted to this very device, else to a related operation on it, else to its generation or the nearest.
+    """The model of a variant: fitted to this very device, else to what is nearest.
+
+    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; its generation; the nearest
+    generation of its vendor; everything. What is lent from another dtype or operation has a wider interval, what comes from other
+    devices one that was calibrated on devices left out.
 
     Raises:
         LookupError: nothing at all was fitted for it (a variant that the data files lack).
     """
-    kind = "tensor" if dtype in device.tensor else "plain"
     names = [variant, *_RELATED.get(variant, ())]
     if graph:
         names = [f"{name}.graph" for name in names] + names
-    of_device = (f"{device.name}|{dtype}", f"{device.name}|{kind}", f"{device.name}|any")
-    for keys in (of_device, *((key,) for key in _further(device, kind))):
+    data = _data()
+    kind = kind_of(variant, device, dtype)
+    for name in names:
+        for one in (dtype, *_PEERS[kind]):
+            found = data.get(name, {}).get(f"{device.name}|{one}")
+            if found is not None:
+                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
+                return found if lent == 0.0 else _widened(found, lent)
+    for key in _further(device, kind):
         for name in names:
-            for key in keys:
-                if key in _data().get(name, {}):
-                    return _data()[name][key]
+            if key in data.get(name, {}):
+                return data[name][key]
     raise LookupError(f"no model of {variant}")
 
 
+def kind_of(variant: str, device: Rates, dtype: str) -> str:
+    """`tensor` where an operation of products runs on matrix units in this dtype, else `plain`."""
+    return "tensor" if variant.startswith(_PRODUCTS) and dtype in device.tensor else "plain"
+
+
+def _widened(found: Model, by: float) -> Model:
+    low, high = (tuple(math.exp(sign * by) * f for f in factors) for sign, factors in ((-1.0, found.low), (1.0, found.high)))
+    return replace(found, low=(low[0], low[1], low[2]), high=(high[0], high[1], high[2]))
+
+
 def _further(device: Rates, kind: str) -> Iterator[str]:
-    """Keys beyond the device: its vendor's generations, nearest first, then everything."""
+    """Keys beyond the device: its vendor's generations, nearest first and newer before older, then everything."""
     for distance in range(10):
-        for generation in (device.generation - distance, device.generation + distance):
+        for generation in dict.fromkeys((device.generation + distance, device.generation - distance)):
             yield f"{device.vendor} {generation}|{kind}"
-    for distance in range(10):
-        for generation in (device.generation - distance, device.generation + distance):
-            yield f"{device.vendor} {generation}|any"
     yield f"*|{kind}"
     yield "*|any"
 

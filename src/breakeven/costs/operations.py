@@ -54,5 +54,8 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     for variant, axes in family.AXES.items()
 }
 
+#: Columns that choose a variant: rows are priced in groups of one value.
+KINDS: Final = ("inputs", "pinned")
+
 #: Dtypes that a price may be asked for.
 DTYPES: Final = ("float32", "float64", "tf32", "float16", "bfloat16")

@@ -57,7 +57,7 @@ class Rates:
         return _MATRIX_UNITS.get(self.architecture, 1.0) if dtype == "float32" else 1.0
 
 
-class NotPriced(ValueError):
+class NotPricedError(ValueError):
     """A row that has no price, and why."""
 
 
@@ -66,10 +66,10 @@ def rates(gpu: Gpu) -> Rates:
     """The rates of a device of the catalog.
 
     Raises:
-        NotPriced: its data sheet lacks what every price needs.
+        NotPricedError: its data sheet lacks what every price needs.
     """
     if not (gpu.fp32_tflops and gpu.memory_bandwidth_gb_s and gpu.sm_count and gpu.boost_clock_mhz):
-        raise NotPriced(f"the catalog lacks the rates of {gpu.name}")
+        raise NotPricedError(f"the catalog lacks the rates of {gpu.name}")
     single = gpu.fp32_tflops * _TERA
     double = gpu.fp64_tflops * _TERA if gpu.fp64_tflops else None
     matrix = {

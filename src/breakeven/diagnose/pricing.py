@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
 
 import numpy as np
 
+from breakeven.costs.calls import CallCosts, price_calls
+from breakeven.costs.host import HostTimes, host_times
 from breakeven.diagnose.evidence import Price, RowTimes
+from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.results.records import Interval
 from breakeven.simulate import StepPrediction, schedule, step_ms, step_ns
 from breakeven.simulate.inputs import CallPrices, HostSide
 from breakeven.timeline import OpStream, edit, schema
 from breakeven.units import NS_PER_MS
+from breakeven.whatif.cuda_graph import GRAPH
 
 #: Rows from which on a rewrite is priced without draws: about a second each with them, and a report prices some dozens.
 MANY_ROWS = 20_000
 
+Costs = TypeVar("Costs", bound=CallPrices)
+
 
 @dataclass(frozen=True)
-class Pricing:
+class Pricing(Generic[Costs]):
     """One GPU in one host, with fixed worlds: the same seed for every stream.
 
     Attributes:
@@ -31,8 +38,8 @@ class Pricing:
         scale_log_sigma: uncertainty (log scale) of the host's speed.
     """
 
-    costs: Callable[[OpStream], CallPrices]
-    host: Callable[[OpStream, CallPrices], HostSide]
+    costs: Callable[[OpStream], Costs]
+    host: Callable[[OpStream, Costs], HostSide]
     draws: int = 200
     seed: int = 0
     scale_log_sigma: float = 0.0
@@ -84,3 +91,39 @@ def difference(mid: float, draws: np.typing.NDArray[np.float64]) -> Interval:
     """A 90 % interval from draws around a given middle, which it always holds."""
     low, high = np.quantile(draws, [0.05, 0.95]) if len(draws) else (mid, mid)
     return Interval(min(float(low), mid), mid, max(float(high), mid))
+
+
+def pricing_for(
+    stream: OpStream, gpu: Gpu, *, cpu_step_ms: Interval | None, cpu: Cpu, host: Host, draws: int = 200, seed: int = 0
+) -> Pricing[CallCosts]:
+    """How streams are priced for one GPU of the catalog, given what was recorded and measured.
+
+    Args:
+        stream: the recorded stream: the host's rate is found from it and the measured step, once.
+        gpu: the device.
+        cpu_step_ms: the measured step on the CPU; None: not measured.
+        cpu: the CPU that it ran on.
+        host: the machine that the GPU sits in.
+        draws: worlds.
+        seed: of the worlds.
+    """
+    step_ns = _scaled(cpu_step_ms, NS_PER_MS)
+    recorded = host_times(stream, price_calls(stream.calls, gpu), cpu_step_ns=step_ns, cpu=cpu, host=host)
+
+    def host_of(asked: OpStream, costs: CallCosts) -> HostTimes:
+        if asked is stream:
+            return recorded
+        times = host_times(asked, costs, cpu_step_ns=None, cpu=cpu, host=host)
+        replayed = edit.marked(asked, [bool(edit.values_of(call).get(GRAPH)) for call in edit.calls_of(asked)])
+        return replace(
+            times,
+            issue_ns=np.where(replayed, 0.0, times.issue_ns * (recorded.rate / times.rate)),
+            log_sigma=recorded.log_sigma,
+            rate=recorded.rate,
+        )
+
+    return Pricing(lambda asked: price_calls(asked.calls, gpu), host_of, draws, seed)
+
+
+def _scaled(interval: Interval | None, factor: float) -> Interval | None:
+    return None if interval is None else Interval(interval.low * factor, interval.mid * factor, interval.high * factor)

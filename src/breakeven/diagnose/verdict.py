@@ -70,7 +70,7 @@ def _sentence(device: str, gpu: str, factor: Interval, probability: float, tie: 
 
 
 def _the(name: str) -> str:
-    return f"{'an' if name[:1].upper() in 'AEIOU' else 'a'} {name}"
+    return f"the {name}"
 
 
 def _plain(factor: float) -> str:

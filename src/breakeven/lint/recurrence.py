@@ -61,6 +61,8 @@ def _library_cell(loop: Loop, event: Event, events: list[Event]) -> bool:
     names = set(loop.carried.values())
     if names & _tags(event) or loop.symbol not in _tags(event) or not names & _given(event):
         return False
+    if event.other is None or not event.other.origin:  # the state was changed on its way
+        return False
     positions = {e.position for e in events if e.kind == "cell"}
     for name, tag in loop.carried.items():
         if tag in _given(event):

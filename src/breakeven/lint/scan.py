@@ -60,7 +60,10 @@ def scan_text(source: sources.Source) -> list[LintFinding]:
         reason = getattr(error, "msg", None) or str(error)
         raise InputError(f"{source.path}: {f'line {line}: ' if line else ''}{reason}") from error
     statements = source.text.count("\n") + 1
-    facts = read_file(tree, statements, bool(_DEVICE.search(source.text)))
+    try:
+        facts = read_file(tree, statements, bool(_DEVICE.search(source.text)))
+    except RecursionError as error:
+        raise InputError(f"{source.path}: nested too deeply to be read") from error
     lines = source.text.splitlines()
     found = {}
     for check in CHECKS:
@@ -68,7 +71,9 @@ def scan_text(source: sources.Source) -> list[LintFinding]:
             key = (line, check.code)
             if key not in found and not excused(lines, line, check.code):
                 text = lines[line - 1].strip() if 0 < line <= len(lines) else ""
-                found[key] = LintFinding(check.code, check.id, source.path, line, column, text, _placed(source, line, message), check.remedies)
+                found[key] = LintFinding(
+                    check.code, check.id, source.path, line, column, text, _placed(source, line, message), check.remedies
+                )
     return [found[key] for key in sorted(found)]
 
 

@@ -57,7 +57,9 @@ def find_files(paths: Iterable[pathlib.Path]) -> list[pathlib.Path]:
 def _beneath(folder: pathlib.Path) -> Iterator[pathlib.Path]:
     for root, folders, names in os.walk(folder):
         here = pathlib.Path(root)
-        folders[:] = sorted(f for f in folders if not f.startswith(".") and f not in _SKIPPED and not (here / f / "pyvenv.cfg").exists())
+        folders[:] = sorted(
+            f for f in folders if not f.startswith(".") and f not in _SKIPPED and not (here / f / "pyvenv.cfg").exists()
+        )
         yield from (here / name for name in sorted(names) if name.endswith(_ENDINGS))
 
 

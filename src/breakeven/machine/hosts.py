@@ -1,7 +1,7 @@
 """Hosts by name: the machine that a predicted GPU sits in. A host is its single-thread speed at dispatching, and its link.
 
-Scales are relative to the host model's reference (`costs/data/host.json`), whose fit gives each trace's own scale. Hosts of the same
-kind differ, and are shared with other tenants: the intervals say so.
+Scales are relative to the host model's reference (`costs/data/host.json`), whose fit gives each trace's own scale. Hosts of the
+same kind differ, and are shared with other tenants: the intervals say so.
 """
 
 from __future__ import annotations
@@ -13,24 +13,30 @@ from breakeven.machine.records import Cpu, Host
 
 THIS_MACHINE = "this machine"
 
-#: Presets. Scales of traces are fits by `tools/fit_host.py` ("scales" in `costs/data/host.json`); their intervals are the fit's error
-#: of a whole step (0.22 in logarithms) at 90 %, wider where the figure is indirect.
+#: Presets. Scales of traces are fits by `tools/fit_host.py` ("scales" in `costs/data/host.json`); their intervals are the fit's
+#: error of a whole step (0.22 in logarithms) at 90 %, wider where the figure is indirect.
 _PRESETS: tuple[Host, ...] = (
     Host(
-        "colab", 1.1, 1.6, 2.4,
-        "Google Colab virtual machine, two virtual CPUs of a 2.0-2.3 GHz Xeon. One user's report of a char-RNN at 340 steps a second on "
-        "its GPU runtime, and eager calls on hosts of a T4 (26 us per add) and a V100 (32 us) of that time against the profile's 17",
+        "colab",
+        1.4,
+        1.9,
+        2.6,
+        "Google Colab virtual machine, two virtual CPUs of a 2.0-2.3 GHz Xeon. One user's report of a char-RNN at 340 steps "
+        "a second on its GPU runtime, and eager calls on cloud hosts of a T4 (26 us per add) and a V100 (32 us), profile: 17",
     ),
     Host(
-        "a100 server", 0.7, 1.0, 1.45,
-        "the reference: host of a100_recsys_6steps (facebookresearch/HolisticTraceAnalysis), a100_recsys_graphs and v100_dlrm alike "
+        "a100 server",
+        0.7,
+        1.0,
+        1.45,
+        "the reference: host of a100_recsys_6steps (facebookresearch/HolisticTraceAnalysis); a100_recsys_graphs, v100_dlrm alike "
         "(0.99 to 1.04)",
     ),
     Host("h100 server", 0.48, 0.70, 1.0, "hosts of h100_bert_small, h100_vit_small and h100_tiny_transformer: 0.65 to 0.82"),
     Host("mi300 server", 0.4, 0.57, 0.82, "hosts of mi300_bert_small and mi300_ddp_resnet18: 0.50 to 0.63"),
-    Host("a100 pcie server", 1.5, 2.1, 3.0, "host of a100_pt_batch2 and a100_pt_batch256 (harryjmoss/particle_transformer): 2.1 to 2.2"),
+    Host("a100 pcie server", 1.5, 2.1, 3.0, "host of a100_pt_batch2 and _batch256 (harryjmoss/particle_transformer): 2.1 to 2.2"),
     Host("workstation 2019", 1.5, 2.2, 3.3, "hosts of gp100_small_loop (1.8) and rtx2080ti_resnet_30iter (2.6)"),
-)  # fmt: skip
+)
 
 
 def hosts() -> tuple[Host, ...]:
@@ -49,16 +55,30 @@ def find_host(name: str, cpu: Cpu, reference_dispatch_us: float) -> Host:
     Raises:
         InputError: no such host; the message lists them.
     """
-    wanted = " ".join(name.lower().replace("-", " ").replace("_", " ").split())
-    if wanted in (THIS_MACHINE, "here", "local"):
+    wanted = host_name(name)
+    if wanted == THIS_MACHINE:
         return this_machine(cpu, reference_dispatch_us)
-    for host in _PRESETS:
-        if host.name == wanted:
-            return host
+    return next(host for host in _PRESETS if host.name == wanted)
+
+
+def host_name(text: str) -> str:
+    """The name of a host, loosely written.
+
+    Raises:
+        InputError: no such host; the message lists them.
+
+    >>> host_name("Colab"), host_name("A100_server"), host_name("here")
+    ('colab', 'a100 server', 'this machine')
+    """
+    wanted = " ".join(text.lower().replace("-", " ").replace("_", " ").split())
     names = [THIS_MACHINE, *(host.name for host in _PRESETS)]
+    if wanted in ("here", "local"):
+        return THIS_MACHINE
+    if wanted in names:
+        return wanted
     nearest = get_close_matches(wanted, names, n=1)
     hint = f" (did you mean {nearest[0]!r}?)" if nearest else ""
-    raise InputError(f"no host is called {name!r}{hint}: one of {', '.join(names)}")
+    raise InputError(f"no host is called {text!r}{hint}: one of {', '.join(names)}")
 
 
 def this_machine(cpu: Cpu, reference_dispatch_us: float) -> Host:

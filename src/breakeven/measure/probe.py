@@ -23,8 +23,8 @@ _CALLS = 2
 #: Operations of the probe's step that a dispatch mode sees (a test compares): from Python, and from the autograd engine.
 PROBE_FORWARD = ("t", "addmm", "relu", "detach", "t", "addmm", "mse_loss", "add_", "add_", "add_", "add_")
 PROBE_BACKWARD = (
-    "ones_like", "mse_loss_backward", "t", "mm", "t", "mm", "t", "sum", "view", "detach", "t", "detach", "detach", "threshold_backward",
-    "t", "mm", "t", "sum", "view", "detach", "t", "detach",
+    "ones_like", "mse_loss_backward", "t", "mm", "t", "mm", "t", "sum", "view", "detach", "t", "detach", "detach",
+    "threshold_backward", "t", "mm", "t", "sum", "view", "detach", "t", "detach",
 )  # fmt: skip
 _ROUNDS = 100
 _PRODUCT = 1024

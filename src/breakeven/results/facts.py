@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+
 from breakeven.timeline.opstream import Site
 
 
@@ -167,10 +169,10 @@ class Facts:
 
 
 def facts_of(
-    noticed: Mapping[str, Sequence[Mapping[str, Any]]], *, gpu_visible: bool, threads: Threads | None = None,
+    noticed: Mapping[str, Sequence[Any]], *, gpu_visible: bool, threads: Threads | None = None,
     peak_device_bytes: int | None = None,
-) -> Facts:  # fmt: skip  # Any: JSON values
-    """The facts of a recording, from the records that `capture` hands over as JSON.
+) -> Facts:  # fmt: skip  # Any: records or JSON values
+    """The facts of a recording, from what `capture` hands over: records, or the JSON that they became.
 
     Args:
         noticed: by kind, records with `sites` and `values`; a kind or value that is not there was not noticed.
@@ -200,7 +202,7 @@ def facts_of(
             for where, values in _each(noticed, "padding")
         ),
         denormals=tuple(
-            Denormals(where[0], str(values.get("what", "an operand")), float(values.get("fraction", 0.0)))
+            Denormals(where[0], str(values.get("what") or f"an input of {values.get('op', 'a product')}"), float(values.get("fraction", 0.0)))
             for where, values in _each(noticed, "denormals")
         ),
         debugging=tuple(Debugging(where[0], "anomaly") for where, _ in _each(noticed, "anomaly")),
@@ -211,10 +213,11 @@ def facts_of(
 
 
 def _each(
-    noticed: Mapping[str, Sequence[Mapping[str, Any]]], kind: str
+    noticed: Mapping[str, Sequence[Any]], kind: str
 ) -> Iterator[tuple[tuple[Site | None, Site | None], Mapping[str, Any]]]:  # Any: JSON values
     """First and second site, and the values, of each record of a kind."""
-    for record in noticed.get(kind, ()):
+    for given in noticed.get(kind, ()):
+        record = msgspec.to_builtins(given)
         sites = [Site(**where) for where in record.get("sites", ())]
         yield (sites[0] if sites else None, sites[1] if len(sites) > 1 else None), record.get("values", {})
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from breakeven.simulate.arrays import Ends, edges, ends, step_ns
 from breakeven.simulate.draws import Factors, StepPrediction, call_factors, step_ms
-from breakeven.simulate.run import run
+from breakeven.simulate.record import run
 from breakeven.simulate.schedule import QUEUE_LIMIT, Engine, Loader, Schedule, plain, schedule
 
 __all__ = [

@@ -16,6 +16,8 @@ from breakeven.simulate.schedule import Engine, Ints, Loader, Schedule
 #: Entries of one block of a segment (issues × variants): 4 MB per array, to stay near the processor's caches.
 _BLOCK = 1 << 19
 
+_NONE = np.zeros(0, dtype=np.int64)
+
 
 @dataclass(frozen=True)
 class Ends:
@@ -89,33 +91,40 @@ class _Run:
 
     def __post_init__(self) -> None:
         shape = self.host.shape
-        self.issued, self.ended, self.free = (np.zeros(shape, dtype=np.int64) for _ in range(3))
+        self.issued, self.ended, self.free = (np.empty(shape, dtype=np.int64) for _ in range(3))
         self.hold = holds(self.schedule)
+        self.holds_any = bool((self.hold >= 0).any())
         self.now = np.zeros(shape[1], dtype=np.int64)  # the host's clock
         self.batches = None if self.schedule.loader is None else _Batches(self.schedule.loader, shape[1])
 
     def by_segments(self) -> None:
         """One stream: a running maximum over each stretch in which the host waits for nothing of that stretch."""
         device_done = np.zeros_like(self.now)
-        on_device = self.schedule.engine >= 0
-        for a, b in self._segments():
+        on_device = np.flatnonzero(self.schedule.engine >= 0)
+        segments = self._segments()
+        inside = np.searchsorted(on_device, np.array(segments).reshape(-1, 2)).tolist()
+        for (a, b), (first, last) in zip(segments, inside, strict=True):
             clock = np.cumsum(self.host[a:b], axis=0)
             clock += self.now
             self._hold_back(a, b, clock)
             self.issued[a:b] = self.free[a:b] = self.ended[a:b] = clock
-            runs = a + np.flatnonzero(on_device[a:b])
-            if len(runs):
-                spent = np.cumsum(self.device[runs], axis=0)
-                idle_from = self.issued[runs] - spent + self.device[runs]
+            if last > first:
+                runs = on_device[first:last]
+                length = self.device[runs]
+                spent = np.cumsum(length, axis=0)
+                idle_from = clock[runs - a]
+                idle_from += length
+                idle_from -= spent
                 np.maximum(idle_from[0], device_done, out=idle_from[0])
                 np.maximum.accumulate(idle_from, axis=0, out=idle_from)
-                self.ended[runs] = spent + idle_from
-                device_done = self.ended[runs[-1]]
+                idle_from += spent
+                self.ended[runs] = idle_from
+                device_done = idle_from[-1]
             self._leave(b - 1)
 
     def _hold_back(self, a: int, b: int, clock: Ints) -> None:
         """Lift the host's clock where it stands before a full queue, or before a batch that is not ready."""
-        held = a + np.flatnonzero(self.hold[a:b] >= 0)
+        held = a + np.flatnonzero(self.hold[a:b] >= 0) if self.holds_any else _NONE
         taking = self.batches is not None and bool(self.schedule.takes[a])
         if not taking and not len(held):
             return

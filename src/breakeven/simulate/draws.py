@@ -6,7 +6,7 @@ family, since the error of a formula repeats in every call that it prices; and a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import sqrt
 from typing import Final
 
@@ -29,10 +29,11 @@ SHARED_VARIANCE: Final = 0.9
 
 #: Most entries (issues × draws) under way at once: 32 MB per array of 64-bit numbers.
 MOST_ENTRIES: Final = 1 << 22
-#: Fewest draws that a very long stream gets; more rows average out, and the shared factors need no more for an interval.
-LEAST_DRAWS: Final = 40
-#: Entries over all blocks from which on a stream gets fewer draws: about two seconds of work on one core.
-_BUDGET: Final = 1 << 27
+#: Most issues that the draws play. Of a longer stream they play stretches spread evenly over it, which hold the same
+#: mix of work, and their spread about the stretches' own mid is carried over to the whole.
+MOST_ISSUES: Final = 1 << 15
+#: Issues of one such stretch: four launch queues.
+_STRETCH: Final = 1 << 12
 
 
 @dataclass(frozen=True)
@@ -86,7 +87,7 @@ def step_ms(
         stream: one or more recorded steps.
         costs: prices per distinct call.
         host: the host's times per row.
-        draws: how many; a stream of very many rows gets fewer, at least `LEAST_DRAWS`.
+        draws: how many; of a stream of very many rows they play a part (`MOST_ISSUES`).
         seed: of the draws; the same seed pairs predictions (subtract or divide them draw by draw).
         scale_log_sigma: uncertainty (log scale) of this host's speed against the one it was measured on.
     """
@@ -94,8 +95,10 @@ def step_ms(
     if not len(plan) or plan.steps == plan.skip:
         return StepPrediction(0.0, 0.0, 0.0, np.zeros(draws))
     mid = float(step_ns(plan)[0]) / NS_PER_MS
-    count = min(draws, max(LEAST_DRAWS, _BUDGET // len(plan)))
-    sample = _draw(plan, costs, host, Factors.of(count, seed), scale_log_sigma) / NS_PER_MS
+    part = stretches(plan)
+    sample = _draw(part, costs, host, Factors.of(draws, seed), scale_log_sigma) / NS_PER_MS
+    if part is not plan:
+        sample *= mid / (float(step_ns(part)[0]) / NS_PER_MS)
     low, high = np.quantile(sample, [0.05, 0.95])
     return StepPrediction(min(float(low), mid), mid, max(float(high), mid), sample)
 
@@ -114,6 +117,26 @@ def call_factors(costs: CallPrices, factors: Factors) -> Floats:
         z[costs.family == family] += sqrt(SHARED_VARIANCE) * factors.of_family(str(family))
     scaled: Floats = np.exp(z * np.where(z < 0, down[:, None], up[:, None]))
     return scaled
+
+
+def stretches(plan: Schedule) -> Schedule:
+    """The schedule itself, or of a very long one evenly spread stretches, one after another as one step."""
+    if len(plan) <= MOST_ISSUES:
+        return plan
+    starts = np.linspace(0, len(plan) - _STRETCH, MOST_ISSUES // _STRETCH).astype(np.int64)
+    at = (starts[:, None] + np.arange(_STRETCH)).ravel()
+    place = np.full(len(plan), -1, dtype=np.int32)
+    place[at] = np.arange(len(at), dtype=np.int32)
+
+    def moved(link: NDArray[np.int32]) -> NDArray[np.int32]:
+        there = np.where(link[at] >= 0, place[np.maximum(link[at], 0)], -1)
+        return np.where(there <= np.arange(len(at)), there, -1).astype(np.int32)
+
+    return replace(
+        plan, before_ns=plan.before_ns[at], issue_ns=plan.issue_ns[at], device_ns=plan.device_ns[at], engine=plan.engine[at],
+        stream=plan.stream[at], kernels=plan.kernels[at], waits=moved(plan.waits), after=moved(plan.after),
+        takes=plan.takes[at], row=plan.row[at], step=np.zeros(len(at), dtype=np.int32), skip=0,
+    )  # fmt: skip
 
 
 def _draw(plan: Schedule, costs: CallPrices, host: HostSide, factors: Factors, scale_log_sigma: float) -> NDArray[np.float64]:

@@ -24,10 +24,10 @@ def graph_rows(stream: OpStream, sites: Collection[int] | None = None) -> NDArra
 
 
 def cuda_graph(stream: OpStream, sites: Collection[int] | None = None) -> OpStream:
-    """The stream with every capturable operation (of these lines) marked `graph: 1`, and without the Python between them.
+    """The stream with every capturable operation (of these lines) marked `graph: 1`.
 
     The first operation of each step is not marked: what it costs the host to issue stands for the launch of the graph.
-    Copies, waits and everything else that the host does stay as they are. It does not know whether shapes stay the same
+    Copies, waits and the user's own work between operations stay as they are. It does not know whether shapes stay the same
     from step to step, which a graph needs, nor what its capture costs.
     """
     rows = graph_rows(stream, sites)
@@ -37,9 +37,7 @@ def cuda_graph(stream: OpStream, sites: Collection[int] | None = None) -> OpStre
     step = edit.column(stream, schema.ROW_STEP)
     inner = rows.copy()
     inner[at[np.flatnonzero(np.diff(step[at], prepend=step[at[0]] - 1))]] = False
-    marked = edit.with_mapped(stream, inner, lambda call: edit.with_values(call, **{GRAPH: 1}))
-    host = edit.host_ns(stream)
-    return edit.with_host(marked, np.where(inner & ~np.isnan(host), 0.0, host))
+    return edit.with_mapped(stream, inner, lambda call: edit.with_values(call, **{GRAPH: 1}))
 
 
 def _capturable(call: Call) -> bool:

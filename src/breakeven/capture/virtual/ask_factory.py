@@ -15,14 +15,41 @@ from breakeven.capture.virtual.moves import Mover
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 
-_PLAIN = (
-    "empty empty_permuted empty_strided ones zeros full arange range eye linspace logspace rand randn randint randperm "
-    "bartlett_window blackman_window hamming_window hann_window kaiser_window tril_indices triu_indices scalar_tensor normal "
-    "sparse_coo_tensor sparse_compressed_tensor sparse_csr_tensor sparse_csc_tensor sparse_bsr_tensor sparse_bsc_tensor"
-).split()
-_LIKE = "empty_like zeros_like ones_like full_like rand_like randn_like randint_like".split()
-_NEW = "new_empty new_empty_strided new_zeros new_ones new_full".split()
-_DATA = "tensor as_tensor asarray".split()
+_PLAIN = [
+    "empty",
+    "empty_permuted",
+    "empty_strided",
+    "ones",
+    "zeros",
+    "full",
+    "arange",
+    "range",
+    "eye",
+    "linspace",
+    "logspace",
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "bartlett_window",
+    "blackman_window",
+    "hamming_window",
+    "hann_window",
+    "kaiser_window",
+    "tril_indices",
+    "triu_indices",
+    "scalar_tensor",
+    "normal",
+    "sparse_coo_tensor",
+    "sparse_compressed_tensor",
+    "sparse_csr_tensor",
+    "sparse_csc_tensor",
+    "sparse_bsr_tensor",
+    "sparse_bsc_tensor",
+]
+_LIKE = ["empty_like", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "randint_like"]
+_NEW = ["new_empty", "new_empty_strided", "new_zeros", "new_ones", "new_full"]
+_DATA = ["tensor", "as_tensor", "asarray"]
 
 Make = Callable[..., torch.Tensor]
 
@@ -61,7 +88,9 @@ class Factories:
         class DeviceContext(real_context):  # type: ignore[misc,valid-type]  # a class of torch's own
             """`with torch.device("cuda")`: the interpreter pushes it as a function mode without entering it."""
 
-            def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:  # Any: torch's protocol
+            def __torch_function__(
+                self, func: Any, types: Any, args: Any = (), kwargs: Any = None
+            ) -> Any:  # Any: torch's protocol
                 kwargs = kwargs or {}
                 if self.device.type != "cuda":
                     return super().__torch_function__(func, types, args, kwargs)

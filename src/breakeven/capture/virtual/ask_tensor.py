@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from time import perf_counter_ns
 from typing import Any
 
 import torch
@@ -59,7 +60,7 @@ def _moves(patches: Patches, recorder: Recorder, mover: Mover) -> None:
         here = of(self) & CUDA
         there = here if device is None else CUDA * names_cuda(device)
         if not here and not there:
-            if args and isinstance(args[0], torch.Tensor) or "other" in kwargs:
+            if (args and isinstance(args[0], torch.Tensor)) or "other" in kwargs:
                 return _Tensor.to(self, dtype=dtype, non_blocking=non_blocking, copy=copy)
             return _Tensor.to(self, *args, **kwargs)
         if not there and device is not None and torch.device(device).type != "cpu":
@@ -76,7 +77,9 @@ def _moves(patches: Patches, recorder: Recorder, mover: Mover) -> None:
     def cpu(self: torch.Tensor, memory_format: torch.memory_format | None = None) -> torch.Tensor:
         return mover.move(self, 0, memory_format=memory_format)
 
-    def kind(self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any) -> Any:  # Any: name, class or dtype
+    def kind(
+        self: torch.Tensor, dtype: Any = None, non_blocking: bool = False, **kwargs: Any
+    ) -> Any:  # Any: name, class or dtype
         if dtype is None:
             name = _Tensor.type(self)
             return name.replace("torch.", "torch.cuda.", 1) if of(self) & CUDA else name
@@ -99,8 +102,13 @@ def _reads(patches: Patches, recorder: Recorder) -> None:
     of = recorder.marks.of
 
     def numpy(self: torch.Tensor, *, force: bool = False) -> Any:  # Any: an array
-        if of(self) & CUDA:
-            if not force and recorder.move is None:
+        mark = of(self)
+        if mark & CUDA and recorder.move is not None:  # a lifted script reads what it thinks is on the host
+            array = _Tensor.numpy(self, force=force)
+            recorder.copied("d2h", self, pinned=False, non_blocking=False, began=perf_counter_ns())
+            return array
+        if mark & CUDA:
+            if not force:
                 raise TypeError(
                     "can't convert cuda:0 device type tensor to numpy. Use Tensor.cpu() to copy the tensor to host memory first."
                 )
@@ -116,7 +124,13 @@ def _reads(patches: Patches, recorder: Recorder) -> None:
 
     patches.set(torch.Tensor, "numpy", numpy)
     patches.set(torch.Tensor, "tolist", tolist)
-    for name, tag in (("__bool__", "bool"), ("__float__", "float"), ("__int__", "int"), ("__index__", "int"), ("__complex__", "item")):
+    for name, tag in (
+        ("__bool__", "bool"),
+        ("__float__", "float"),
+        ("__int__", "int"),
+        ("__index__", "int"),
+        ("__complex__", "item"),
+    ):
         if hasattr(_Tensor, name):
             patches.set(torch.Tensor, name, _tagged(recorder, getattr(torch.Tensor, name), tag))
     for name in ("__repr__", "__format__"):

@@ -32,6 +32,9 @@ def make_call(
             outputs = list(args[0])
     marks = [mark(t) for t in inputs]
     dtypes = tuple(dtype_name(t, m) for t, m in zip(inputs, marks, strict=True))
+    computes_in = _computes_in(dtypes, outputs, mark if casting else None)
+    if casting and computes_in in ("float16", "bfloat16"):  # what was float32 has been cast
+        dtypes = tuple(computes_in if d == "float32" else d for d in dtypes)
     return Call(
         op=plan.name,
         kind=schema.Kind.COMPUTE,
@@ -40,7 +43,7 @@ def make_call(
         input_dtypes=dtypes,
         parameters=tuple(bool(m & PARAMETER) for m in marks),
         outputs=tuple(tuple(t.shape) for t in outputs),
-        dtype=_computes_in(dtypes, outputs, mark if casting else None),
+        dtype=computes_in,
         attributes=attributes(**{k: v for k, v in said.items() if v is not None}),
     )
 

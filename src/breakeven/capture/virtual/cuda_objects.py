@@ -60,7 +60,9 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
     class Event:
         """An event: its time is the host's clock of this recording, its place the last row before it."""
 
-        def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_: Any) -> None:  # Any: ignored
+        def __init__(
+            self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False, **_: Any
+        ) -> None:  # Any: ignored
             self.enable_timing = enable_timing
             self._at: int | None = None
             self._row = -1
@@ -175,9 +177,11 @@ def make_legacy_types(make: Callable[..., torch.Tensor], is_cuda: Callable[[torc
                 kwargs.pop("device", None)
                 return make(plain(*args, **kwargs))
 
-        return _Meta(name, (), {"dtype": plain.dtype, "type_name": f"torch.cuda.{name}", "is_cuda": True, "__module__": "torch.cuda"})
+        return _Meta(
+            name, (), {"dtype": plain.dtype, "type_name": f"torch.cuda.{name}", "is_cuda": True, "__module__": "torch.cuda"}
+        )
 
-    names = "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+    names = ["Float", "Double", "Half", "BFloat16", "Byte", "Char", "Short", "Int", "Long", "Bool"]
     return {f"{n}Tensor": legacy(f"{n}Tensor", getattr(torch, f"{n}Tensor")) for n in names}
 
 

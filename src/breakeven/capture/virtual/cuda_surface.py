@@ -20,18 +20,88 @@ from breakeven.machine.records import Gpu
 
 #: Names that need the driver, NVML or raw pointers: they warn once and answer None.
 UNSUPPORTED: Final = frozenset(
-    "CUDAPluggableAllocator ExternalStream GreenContext MemPool caching_allocator_alloc caching_allocator_delete "
-    "caching_allocator_enable change_current_allocator clock_rate cudart current_blas_handle current_solver_handle "
-    "device_memory_used get_stream_from_external jiterator memory_usage power_draw temperature use_mem_pool utilization".split()
+    [
+        "CUDAPluggableAllocator",
+        "ExternalStream",
+        "GreenContext",
+        "MemPool",
+        "caching_allocator_alloc",
+        "caching_allocator_delete",
+        "caching_allocator_enable",
+        "change_current_allocator",
+        "clock_rate",
+        "cudart",
+        "current_blas_handle",
+        "current_solver_handle",
+        "device_memory_used",
+        "get_stream_from_external",
+        "jiterator",
+        "memory_usage",
+        "power_draw",
+        "temperature",
+        "use_mem_pool",
+        "utilization",
+    ]
 )
 
 #: Names that need no stand-in: modules, imports, exceptions, constants, and functions that work without a device.
 AS_IS: Final = frozenset(
-    "AcceleratorError Any BFloat16Storage BoolStorage ByteStorage Callable CharStorage ComplexDoubleStorage ComplexFloatStorage "
-    "CudaError DEVICE_REQUIREMENT DeferredCudaCallError Device DoubleStorage FloatStorage HalfStorage IntStorage LongStorage "
-    "NewType Optional OutOfMemoryError PYTORCH_RELEASES_CODE_CC ShortStorage TYPE_CHECKING amp cast check_error classproperty "
-    "cudaStatus gds graphs green_contexts has_half has_magma importlib lru_cache memory nccl nvtx os platform profiler random sparse "
-    "streams threading torch traceback tunable warnings device device_of get_gencode_flags Callable".split()
+    [
+        "AcceleratorError",
+        "Any",
+        "BFloat16Storage",
+        "BoolStorage",
+        "ByteStorage",
+        "Callable",
+        "CharStorage",
+        "ComplexDoubleStorage",
+        "ComplexFloatStorage",
+        "CudaError",
+        "DEVICE_REQUIREMENT",
+        "DeferredCudaCallError",
+        "Device",
+        "DoubleStorage",
+        "FloatStorage",
+        "HalfStorage",
+        "IntStorage",
+        "LongStorage",
+        "NewType",
+        "Optional",
+        "OutOfMemoryError",
+        "PYTORCH_RELEASES_CODE_CC",
+        "ShortStorage",
+        "TYPE_CHECKING",
+        "amp",
+        "cast",
+        "check_error",
+        "classproperty",
+        "cudaStatus",
+        "gds",
+        "graphs",
+        "green_contexts",
+        "has_half",
+        "has_magma",
+        "importlib",
+        "lru_cache",
+        "memory",
+        "nccl",
+        "nvtx",
+        "os",
+        "platform",
+        "profiler",
+        "random",
+        "sparse",
+        "streams",
+        "threading",
+        "torch",
+        "traceback",
+        "tunable",
+        "warnings",
+        "device",
+        "device_of",
+        "get_gencode_flags",
+        "Callable",
+    ]
 )
 
 _VERSION: Final = "12.6"  # a CUDA version that torch 2.13 is built for: scripts test whether there is one
@@ -111,7 +181,13 @@ class Surface:
             "is_current_stream_capturing": lambda: recorder.tape is not None, "make_graphed_callables": self._graphed,
             "default_generators": (torch.default_generator,), "list_gpu_processes": lambda device=None: "GPU:0\nno processes are running",
         }  # fmt: skip
-        return found | self._streams() | self._memory(nothing) | self._random(nothing) | make_legacy_types(self._mark, recorder.is_cuda)
+        return (
+            found
+            | self._streams()
+            | self._memory(nothing)
+            | self._random(nothing)
+            | make_legacy_types(self._mark, recorder.is_cuda)
+        )
 
     def _mark(self, made: torch.Tensor) -> torch.Tensor:
         self._recorder.marks.add(made, CUDA)
@@ -175,7 +251,7 @@ class Surface:
             "memory_cached": now, "max_memory_cached": peak, "reset_peak_memory_stats": reset_peak,
             "reset_max_memory_allocated": reset_peak, "reset_max_memory_cached": reset_peak,
             "reset_accumulated_memory_stats": nothing, "memory_stats": stats, "memory_stats_as_nested_dict": lambda device=None: {},
-            "host_memory_stats": lambda: {}, "host_memory_stats_as_nested_dict": lambda: {},
+            "host_memory_stats": dict, "host_memory_stats_as_nested_dict": dict,
             "reset_accumulated_host_memory_stats": nothing, "reset_peak_host_memory_stats": nothing,
             "memory_summary": lambda device=None, abbreviated=False: f"{now()} bytes are held by tensors on cuda:0",
             "memory_snapshot": lambda *_, **__: [], "mem_get_info": lambda device=None: (max(total - now(), 0), total),

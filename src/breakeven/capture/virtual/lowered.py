@@ -51,19 +51,19 @@ class Lowerings:
             self._starts.append(start)
             self._calls.append(lowered)
 
-    def owner(self, number: int, name: str, out: Any) -> Lowered | None:  # Any: result of any operation
+    def owner(self, number: int, name: str, args: Any) -> Lowered | None:  # Any: arguments of any operation
         """The call that the running backward operation belongs to, if any."""
         if not self._starts:
             return None
         if number == NO_CALL:  # the engine adds gradients of a weight that was used at each time step
             last = self._last
-            if last is None or last.keeps_sums or name not in _SUMS:
+            if last is None or last.keeps_sums:
                 return None
-            return last if isinstance(out, torch.Tensor) and out.shape in last.shapes else None
+            return last if _sums(name, args, last) else None
         at = bisect_right(self._starts, number) - 1
         found = self._calls[at] if at >= 0 and number < self._calls[at].end else None
         self._last = found
-        if found is not None and found.keeps_sums and name in _SUMS and isinstance(out, torch.Tensor) and out.shape in found.shapes:
+        if found is not None and found.keeps_sums and _sums(name, args, found):
             return None
         return found
 
@@ -72,3 +72,7 @@ class Lowerings:
         self._starts.clear()
         self._calls.clear()
         self._last = None
+
+
+def _sums(name: str, args: Any, lowered: Lowered) -> bool:  # Any: arguments of any operation
+    return name in _SUMS and isinstance(args[0], torch.Tensor) and args[0].shape in lowered.shapes

@@ -27,12 +27,16 @@ def install(patches: Patches, recorder: Recorder, lowerer: Lowerer) -> None:
     patches.set(torch._VF, "dropout", dropout)
     patches.set(torch, "dropout", dropout)
     functional = torch.nn.functional
-    patches.set(functional, "scaled_dot_product_attention", _attention(functional.scaled_dot_product_attention, recorder, lowerer))
+    patches.set(
+        functional, "scaled_dot_product_attention", _attention(functional.scaled_dot_product_attention, recorder, lowerer)
+    )
     patches.set(functional, "one_hot", _one_hot(functional.one_hot, recorder, lowerer))
 
 
 def _cell(kind: str, real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -> Callable[..., Any]:  # Any: torch's forms
-    def cell(data: torch.Tensor, state: Any, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None) -> Any:  # Any: as above
+    def cell(
+        data: torch.Tensor, state: Any, w_ih: torch.Tensor, w_hh: torch.Tensor, b_ih: Any = None, b_hh: Any = None
+    ) -> Any:  # Any: as above
         states = list(state) if isinstance(state, (list, tuple)) else [state]
         given = [data, *states, w_ih, w_hh]
         placed = [recorder.is_cuda(t) for t in given]
@@ -74,7 +78,9 @@ def _cell_form(
     dtype = str(data.dtype).removeprefix("torch.")
     bias = len(weights) > 2
 
-    def call(name: str, inputs: Sequence[tuple[Sequence[int], bool]], *outputs: Sequence[int], **said: Any) -> Any:  # Any: JSON; a Call
+    def call(
+        name: str, inputs: Sequence[tuple[Sequence[int], bool]], *outputs: Sequence[int], **said: Any
+    ) -> Any:  # Any: JSON; a Call
         return device_call(name, shapes=inputs, outputs=outputs, dtype=dtype, **said)
 
     def product(width: int) -> list[Any]:  # Any: Calls
@@ -151,7 +157,9 @@ def _attention(real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -
             inputs = [(t, lowerer.mark_of(t)) for t in given]
             op = f"aten::_scaled_dot_product_{kind}_attention"
             forward = device_call(op, inputs, [tuple(out.shape)], **said)
-            back = device_call(f"{op}_backward", [(out, lowerer.mark_of(out)), *inputs], [tuple(t.shape) for t in given[:3]], **said)
+            back = device_call(
+                f"{op}_backward", [(out, lowerer.mark_of(out)), *inputs], [tuple(t.shape) for t in given[:3]], **said
+            )
             return Form((forward,), (back,) if grad else ())
 
         return lowerer.run(run, name, form)  # type: ignore[no-any-return]  # a tensor

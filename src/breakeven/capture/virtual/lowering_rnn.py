@@ -117,4 +117,3 @@ def _form(
     forward = device_call(op, inputs, outputs, **said)
     backward = device_call(f"{op}_backward", inputs, [tuple(t.shape) for t, _ in inputs], **said)
     return Form((forward,), (backward,))
-

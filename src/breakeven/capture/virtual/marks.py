@@ -27,7 +27,7 @@ class Marks:
 
     def __init__(self) -> None:
         self.flags: dict[int, int] = {}
-        self._purge_at = 8192
+        self.purge_at = 8192
 
     def of(self, tensor: torch.Tensor) -> int:
         """Marks of a tensor's storage; 0 where it has none."""
@@ -51,7 +51,7 @@ class Marks:
         flags = self.flags
         if key not in flags:
             _bare(tensor).untyped_storage()._weak_ref()
-            if len(flags) >= self._purge_at:
+            if len(flags) >= self.purge_at:
                 self.purge()
         flags[key] = marks
 
@@ -68,7 +68,7 @@ class Marks:
         for key in dead:
             del self.flags[key]
             _free(key)
-        self._purge_at = max(8192, 2 * len(self.flags))
+        self.purge_at = max(8192, 2 * len(self.flags))
 
     def live_bytes(self) -> int:
         """Bytes of all storages on cuda that are alive."""

@@ -54,9 +54,8 @@ def message(recorder: Recorder, plan: Plan, args: Any, kwargs: dict[str, Any]) -
     name = plan.name.removeprefix("aten::")
     if name == "convolution":
         kinds = ["cuda." if recorder.is_cuda(t) else "" for t in args[:2]]
-        return (
-            f"Input type (torch.{kinds[0]}FloatTensor) and weight type (torch.{kinds[1]}FloatTensor) should be the same"
-            + (" or input should be a MKLDNN tensor and weight is a dense tensor" if not kinds[0] else "")
+        return f"Input type (torch.{kinds[0]}FloatTensor) and weight type (torch.{kinds[1]}FloatTensor) should be the same" + (
+            " or input should be a MKLDNN tensor and weight is a dense tensor" if not kinds[0] else ""
         )
     named = list(zip((a.name for a in plan.func._schema.arguments), args, strict=False)) + list(kwargs.items())
     placed = [

@@ -27,11 +27,11 @@ class Mover:
         """The tensor on `device` (`CUDA` or 0) in `dtype`; itself where nothing changes and no copy is asked."""
         recorder = self._recorder
         mark = recorder.marks.of(tensor)
-        if (mark & CUDA) == device:
+        if (mark & CUDA) == device or (not device and mark & MOVED):  # a lifted script's own "cpu" is where it runs
             return self._convert(tensor, dtype, copy, memory_format)
-        if not device and dtype is not None and dtype is not tensor.dtype:  # CUDA converts on the side that it copies from
-            tensor = self._convert(tensor, dtype, False, None)
-        elif device and dtype is not None and dtype is not tensor.dtype:
+        if (not device and dtype is not None and dtype is not tensor.dtype) or (
+            device and dtype is not None and dtype is not tensor.dtype
+        ):  # CUDA converts on the side that it copies from
             tensor = self._convert(tensor, dtype, False, None)
         if tensor.requires_grad and torch.is_grad_enabled() and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
             moved: torch.Tensor = self._function.apply(tensor, device, non_blocking)  # type: ignore[no-untyped-call]  # torch

@@ -37,7 +37,7 @@ def install(patches: Patches, recorder: Recorder, mover: Mover, shadow: Callable
         with passive:
             real(self)
         code = getattr(target, "__code__", None)
-        if passive.device_ops and (type(self) is not threading.Thread or code is not None and recorder.sites.is_users(code)):
+        if passive.device_ops and (type(self) is not threading.Thread or (code is not None and recorder.sites.is_users(code))):
             recorder.notes.note(
                 facts.USER_THREADS, "a thread of the script worked on the device; its operations are not in the recording",
                 ops=passive.device_ops,

@@ -22,7 +22,7 @@ def install(patches: Patches, recorder: Recorder) -> None:
     _optimizer(patches, recorder)
     for module in (torch.nn.utils, torch.nn.utils.clip_grad):
         for name in ("clip_grad_norm_", "clip_grad_value_"):
-            patches.set(module, name, _in_optimizer(recorder, getattr(module, name), marks_gradients=True))
+            patches.set(module, name, in_optimizer(recorder, getattr(module, name), marks_gradients=True))
 
 
 def _backward(patches: Patches, recorder: Recorder) -> None:
@@ -72,7 +72,7 @@ def _optimizer(patches: Patches, recorder: Recorder) -> None:
     patches.on_undo(pre.remove)
     patches.on_undo(post.remove)
     for cls in (torch.optim.Optimizer, torch.nn.Module):
-        patches.set(cls, "zero_grad", _in_optimizer(recorder, cls.zero_grad))
+        patches.set(cls, "zero_grad", in_optimizer(recorder, cls.zero_grad))
 
 
 def mark_parameters(recorder: Recorder, parameters: Iterable[torch.Tensor]) -> None:
@@ -84,9 +84,11 @@ def mark_parameters(recorder: Recorder, parameters: Iterable[torch.Tensor]) -> N
             add(parameter.grad, PARAMETER)
 
 
-def _in_optimizer(
+def in_optimizer(
     recorder: Recorder, real: Callable[..., Any], *, marks_gradients: bool = False
 ) -> Callable[..., Any]:  # Any: any function
+    """A function whose operations belong to the optimizer's phase."""
+
     @wraps(real)
     def wrapper(*args: Any, **kwargs: Any) -> Any:  # Any: as above
         before, recorder.phase = recorder.phase, OPTIMIZER

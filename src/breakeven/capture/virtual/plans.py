@@ -9,11 +9,61 @@ import torch
 
 #: Arguments that say what shapes do not (the rest vary from step to step, or do not change the cost).
 _TELLING = frozenset(
-    "dim dims dim0 dim1 keepdim stride padding dilation transposed output_padding groups kernel_size ceil_mode "
-    "count_include_pad training train reduction normalized_shape group N C HxW num_groups descending largest sorted k diagonal upper "
-    "is_causal approximate half_to_float output_size output_mask correction unbiased accumulate padding_idx mode "
-    "include_last_offset sparse ord p exponent align_corners hermitian return_inverse return_counts replacement num_weights "
-    "amsgrad maximize nesterov".split()
+    [
+        "dim",
+        "dims",
+        "dim0",
+        "dim1",
+        "keepdim",
+        "stride",
+        "padding",
+        "dilation",
+        "transposed",
+        "output_padding",
+        "groups",
+        "kernel_size",
+        "ceil_mode",
+        "count_include_pad",
+        "training",
+        "train",
+        "reduction",
+        "normalized_shape",
+        "group",
+        "N",
+        "C",
+        "HxW",
+        "num_groups",
+        "descending",
+        "largest",
+        "sorted",
+        "k",
+        "diagonal",
+        "upper",
+        "is_causal",
+        "approximate",
+        "half_to_float",
+        "output_size",
+        "output_mask",
+        "correction",
+        "unbiased",
+        "accumulate",
+        "padding_idx",
+        "mode",
+        "include_last_offset",
+        "sparse",
+        "ord",
+        "p",
+        "exponent",
+        "align_corners",
+        "hermitian",
+        "return_inverse",
+        "return_counts",
+        "replacement",
+        "num_weights",
+        "amsgrad",
+        "maximize",
+        "nesterov",
+    ]
 )
 
 #: Operations that are no operation on CUDA either: not worth a row.
@@ -28,12 +78,45 @@ _NAMES = {
 
 #: Operations in which a CPU tensor may meet a cuda one on CUDA too.
 _MIXING = frozenset(
-    "aten::copy_ aten::_to_copy aten::index aten::index_put_ aten::_index_put_impl_ aten::_pack_padded_sequence aten::set_ "
-    "aten::_foreach_copy_ aten::_pad_packed_sequence aten::ctc_loss aten::_ctc_loss aten::_cudnn_ctc_loss aten::_use_cudnn_ctc_loss "
-    "aten::_pin_memory aten::resize_as_ aten::empty_like aten::zeros_like aten::ones_like aten::full_like aten::rand_like "
-    "aten::randn_like aten::new_empty aten::new_zeros aten::new_ones aten::new_full aten::equal aten::is_set_to aten::tensor_split "
-    "aten::index_put aten::_foreach_norm aten::lift_fresh aten::_nested_tensor_from_mask aten::segment_reduce "
-    "aten::_pack_padded_sequence_backward aten::_linalg_check_errors aten::_convert_weight_to_int4pack aten::slice_scatter".split()
+    [
+        "aten::copy_",
+        "aten::_to_copy",
+        "aten::index",
+        "aten::index_put_",
+        "aten::_index_put_impl_",
+        "aten::_pack_padded_sequence",
+        "aten::set_",
+        "aten::_foreach_copy_",
+        "aten::_pad_packed_sequence",
+        "aten::ctc_loss",
+        "aten::_ctc_loss",
+        "aten::_cudnn_ctc_loss",
+        "aten::_use_cudnn_ctc_loss",
+        "aten::_pin_memory",
+        "aten::resize_as_",
+        "aten::empty_like",
+        "aten::zeros_like",
+        "aten::ones_like",
+        "aten::full_like",
+        "aten::rand_like",
+        "aten::randn_like",
+        "aten::new_empty",
+        "aten::new_zeros",
+        "aten::new_ones",
+        "aten::new_full",
+        "aten::equal",
+        "aten::is_set_to",
+        "aten::tensor_split",
+        "aten::index_put",
+        "aten::_foreach_norm",
+        "aten::lift_fresh",
+        "aten::_nested_tensor_from_mask",
+        "aten::segment_reduce",
+        "aten::_pack_padded_sequence_backward",
+        "aten::_linalg_check_errors",
+        "aten::_convert_weight_to_int4pack",
+        "aten::slice_scatter",
+    ]
 )
 
 #: Operations that take lists whose 0-dimensional CPU members must be on the device too.

@@ -15,9 +15,9 @@ from typing import Any, Final
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from breakeven.capture.virtual import autograd_node, marks
-from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call
-from breakeven.capture.virtual.lowered import Lowerings
+from breakeven.capture.virtual import autograd_node, denormals, facts, marks
+from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call, tensors
+from breakeven.capture.virtual.lowered import Lowered, Lowerings
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
 from breakeven.capture.virtual.notes import Notes
 from breakeven.capture.virtual.plans import Plan, frozen
@@ -25,9 +25,20 @@ from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER, 
 from breakeven.capture.virtual.sites import NOWHERE, Sites
 from breakeven.timeline.opstream import Call
 
-_TENSOR: Final = 1
-_LIST: Final = 2
-_OTHER: Final = 3
+#: Operations whose inputs are worth a look for denormals: where a CPU would spend its time.
+_HEAVY: Final = frozenset(
+    [
+        "aten::addmm",
+        "aten::mm",
+        "aten::bmm",
+        "aten::baddbmm",
+        "aten::convolution",
+        "aten::mv",
+        "aten::mul",
+        "aten::add",
+        "aten::convolution_backward",
+    ]
+)
 
 _key = torch._C.TensorBase.untyped_storage
 
@@ -55,7 +66,10 @@ class Recorder(TorchDispatchMode):
         self.last_row = -1  # last row that ran on the device
         self.lowerings = Lowerings()
         self.engine_run = 0  # how often the autograd engine has been started
-        self.cast: Callable[[Plan, list[Any], int, Any], int] | None = None  # autocast: logical dtype of a result (Any: any op)
+        self.cast: Callable[[Plan, list[Any] | None, int, Any, Any], int] | None = (
+            None  # autocast: logical dtype of a result (Any: any)
+        )
+        self.accumulated: Callable[[torch.Tensor], None] | None = None  # autocast: a leaf's gradient arrives
         self.move: Callable[[torch.Tensor], None] | None = None  # lifting: moves a host tensor that meets the device
         self.repair = True
         self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
@@ -66,7 +80,6 @@ class Recorder(TorchDispatchMode):
         self.next_number = autograd_node.next_number()
         self.running_number = autograd_node.running_number()
         self._plans: dict[Any, Plan] = {}  # Any: OpOverload is not hashable by its annotations
-        self._kinds: dict[type, int] = {torch.Tensor: _TENSOR, torch.nn.Parameter: _TENSOR, list: _LIST, tuple: _LIST}
         self._numbers: dict[tuple[Any, ...], int] = {}  # Any: shapes, dtypes, marks and arguments
         self._origin_numbers = array("q")
         self._origin_sites = array("i")
@@ -94,28 +107,33 @@ class Recorder(TorchDispatchMode):
 
     def common(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
         """Run an operation, pass marks on to its result, and leave a row."""
-        flags = self.marks.flags
-        kinds = self._kinds
+        if self.rows is None or self.hush or plan.silent:
+            return self.pass_on(plan, args, kwargs)
+        if self.phase == BACKWARD:
+            number = self.running_number()
+            lowering = self.lowerings.owner(number, plan.name, args)
+            if lowering is not None:
+                return self._run_lowered_backward(lowering, plan, args, kwargs, began)
         signature: list[Any] = [plan]
         push = signature.append
-        union, on_host = 0, False
+        union, on_host, strict = 0, False, plan.strict
+        mark_of = self._mark
         for arg in args:
-            kind = kinds.get(type(arg)) or self._kind(type(arg))
-            if kind == _TENSOR:
-                mark = flags.get(_key(arg)._cdata, 0) if type(arg) is torch.Tensor else self._mark(arg)
+            if isinstance(arg, torch.Tensor):
+                mark = mark_of(arg)
                 shape = arg.shape
                 union |= mark
-                if not mark & 1 and (shape or plan.strict):
+                if not mark & 1 and (shape or strict):
                     on_host = True
                 push(shape)
                 push(arg.dtype)
                 push(mark)
-            elif kind == _LIST:
+            elif type(arg) is list or type(arg) is tuple:
                 for each in arg:
                     if isinstance(each, torch.Tensor):
-                        mark = self._mark(each)
+                        mark = mark_of(each)
                         union |= mark
-                        if not mark & 1 and (each.dim() or plan.strict):
+                        if not mark & 1 and (each.dim() or strict):
                             on_host = True
                         push(each.shape)
                         push(each.dtype)
@@ -123,12 +141,12 @@ class Recorder(TorchDispatchMode):
         if kwargs:
             for each in kwargs.values():
                 if isinstance(each, torch.Tensor):
-                    mark = self._mark(each)
+                    mark = mark_of(each)
                     union |= mark
                     on_host = on_host or (not mark & 1 and bool(each.dim()))
                     signature += (each.shape, each.dtype, mark)
         device = union & 1
-        if device and on_host and not plan.mixes:
+        if device and on_host and not plan.mixes and self.phase != BACKWARD:
             self.meet(plan, args, kwargs)
         if self.request is not None and plan.fresh:
             device = self.request
@@ -137,29 +155,87 @@ class Recorder(TorchDispatchMode):
         spent = perf_counter_ns() - start
         logical = 0
         if device:
-            self.device_ops += 1
-            self.pending += 1
-            if not plan.seen:
-                plan.seen = True
-                self.novel += 1
+            self._count(plan)
             if self.cast is not None:
-                logical = self.cast(plan, signature, union, out)
+                logical = self.cast(plan, signature, union, out, args)
+                push(logical)
         if plan.fresh and (device or self.request is not None):
             self.mark_result(out, device | logical | (PARAMETER if self.phase == OPTIMIZER else 0))
-        if self.hush:
-            self.hushed_ns += spent
-            self.hushed_ops += 1
-        elif self.rows is not None and not plan.silent and (device or not self.folding):
+        if device or not self.folding:
             self._leave_row(plan, signature, args, kwargs, out, device, 0 if self.folding else began - self.last, spent)
         self.last = perf_counter_ns()
         return out
 
+    def pass_on(self, plan: Plan, args: Any, kwargs: Any) -> Any:  # Any: any operation
+        """Run an operation and pass marks on to its result, no more: the fast way while nothing is recorded."""
+        flags = self.marks.flags
+        union, on_host = 0, False
+        try:
+            for arg in args:
+                if type(arg) is torch.Tensor:
+                    mark = flags.get(_key(arg)._cdata, 0)
+                    union |= mark
+                    if not mark & 1 and not on_host and (plan.strict or arg.dim()):
+                        on_host = True
+                elif isinstance(arg, (torch.Tensor, list, tuple)):
+                    for each in (arg,) if isinstance(arg, torch.Tensor) else arg:
+                        if isinstance(each, torch.Tensor):
+                            mark = flags.get(_key(each)._cdata, 0)
+                            union |= mark
+                            if not mark & 1 and not on_host and (plan.strict or each.dim()):
+                                on_host = True
+        except (NotImplementedError, RuntimeError):  # no storage of its own: sparse, or a wrapper
+            for each in tensors(args):
+                union |= self.marks.of(each)
+        if kwargs:
+            for each in kwargs.values():
+                if isinstance(each, torch.Tensor):
+                    mark = self.marks.of(each)
+                    union |= mark
+                    on_host = on_host or (not mark & 1 and bool(each.dim()))
+        device = union & 1
+        if device and on_host and not plan.mixes and self.phase != BACKWARD and not self.hush:
+            self.meet(plan, args, kwargs)
+        if self.request is not None and plan.fresh:
+            device = self.request
+        if self.hush:
+            start = perf_counter_ns()
+            out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+            self.hushed_ns += perf_counter_ns() - start
+            self.hushed_ops += 1
+        else:
+            out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        logical = 0
+        if device and not self.hush:
+            self._count(plan)
+            if self.cast is not None:
+                logical = self.cast(plan, None, union, out, args)
+        if plan.fresh and (device or self.request is not None):
+            self.mark_result(out, device | logical | (PARAMETER if self.phase == OPTIMIZER else 0))
+        return out
+
+    def _count(self, plan: Plan) -> None:
+        self.device_ops += 1
+        self.pending += 1
+        if not plan.seen:
+            plan.seen = True
+            self.novel += 1
+
     def mark_result(self, out: Any, mark: int) -> None:  # Any: result of any operation
-        """Mark new storage(s); host results lose a mark that an old storage at the address may have left."""
+        """Mark new storage(s); a host result loses a mark that an old storage at its address may have left."""
         if type(out) is torch.Tensor:
-            key = _key(out)._cdata
-            if self.marks.flags.get(key, 0) != mark:
-                self.marks.put(key, mark, out)
+            flags = self.marks.flags
+            try:
+                storage = _key(out)
+            except (NotImplementedError, RuntimeError):  # no storage of its own: sparse, or a wrapper
+                self.marks.add(out, mark)
+                return
+            key = storage._cdata
+            if key not in flags:
+                storage._weak_ref()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+                if len(flags) >= self.marks.purge_at:
+                    self.marks.purge()
+            flags[key] = mark
         elif isinstance(out, (tuple, list)):
             for each in out:
                 self.mark_result(each, mark)
@@ -182,12 +258,7 @@ class Recorder(TorchDispatchMode):
         assert rows is not None
         phase = self.phase
         if phase == BACKWARD:
-            number = self.running_number()
-            lowering = self.lowerings.owner(number, plan.name, out)
-            if lowering is not None:
-                self._leave_lowered_backward(lowering, number, gap, spent)
-                return
-            site = self.site_of(number)
+            site = self.site_of(self.running_number())
         else:
             site = self.sites.here(3)
             self._spot = self.sites.spot
@@ -203,24 +274,46 @@ class Recorder(TorchDispatchMode):
         signature.append(device)
         call = self._numbers.get(key := tuple(signature))
         if call is None:
-            call = self._numbers[key] = rows.number(make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None))
+            made = make_call(plan, self._mark, args, kwargs or {}, out, device, self.cast is not None)
+            call = self._numbers[key] = rows.number(made)
+            self._look_closer(made, site, args)
         at = rows.add(call, phase if device or phase != FORWARD else OTHER, site, gap, spent)
         if device:
             self.last_row = at
 
-    def _leave_lowered_backward(self, lowering: Any, number: int, gap: int, spent: int) -> None:  # Any: lowered.Lowered
+    def _run_lowered_backward(
+        self, lowering: Lowered, plan: Plan, args: Any, kwargs: Any, began: int
+    ) -> Any:  # Any: any operation
+        """One of the CPU operations that stand for the backward of a call that CUDA runs in a few."""
+        start = perf_counter_ns()
+        out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        spent = perf_counter_ns() - start
         rows = self.rows
         assert rows is not None
-        if lowering.row < 0 or lowering.run != self.engine_run:
+        if plan.fresh:
+            self.mark_result(out, CUDA)
+        gap = began - self.last
+        if lowering.run != self.engine_run:
             lowering.row, lowering.run = len(rows), self.engine_run
             for call in lowering.backward:
                 rows.add(call, BACKWARD, lowering.site, gap)
                 gap = 0
+                self._count(plan)
             self.last_row = len(rows) - 1
-            gap = 0
-        rows.cpu[lowering.row] += spent
-        rows.host[lowering.row] += max(gap - self.overhead, 0)
-        rows.parts[lowering.row] = rows.parts.get(lowering.row, 0) + 1
+        if lowering.backward:
+            rows.cpu[lowering.row] += spent
+            if gap > self.overhead:
+                rows.host[lowering.row] += gap - self.overhead
+            rows.parts[lowering.row] = rows.parts.get(lowering.row, 0) + 1
+        self.last = perf_counter_ns()
+        return out
+
+    def _look_closer(self, call: Call, site: int, args: Any) -> None:  # Any: any operation
+        """Once per distinct call: numbers that cost time for what they are."""
+        if call.device != "cpu" and call.dtype == "float64" and any(call.inputs):
+            self.notes.note(facts.FLOAT64, f"{call.op} computes in float64 on the device", site, op=call.op)
+        if call.op in _HEAVY:
+            denormals.check(self.notes, site, call.op, tensors(args))
 
     overhead = 0  # of the recorder itself, per operation, in the gap before it: measured by `calibrate`
 
@@ -324,13 +417,13 @@ class Recorder(TorchDispatchMode):
         plan.special = self.specials.get(func._schema.name)
         return plan
 
-    def _kind(self, cls: type) -> int:
-        kind = _TENSOR if issubclass(cls, torch.Tensor) else _LIST if issubclass(cls, (list, tuple)) else _OTHER
-        self._kinds[cls] = kind
-        return kind
-
     def _mark(self, tensor: torch.Tensor) -> int:
         """Marks of any tensor; a parameter is marked as one on the way."""
+        if type(tensor) is torch.Tensor:
+            try:
+                return self.marks.flags.get(_key(tensor)._cdata, 0)
+            except (NotImplementedError, RuntimeError):  # no storage of its own: sparse, or a wrapper
+                return self.marks.of(tensor)
         key = marks.storage_key(tensor)
         if key is None:
             return 0

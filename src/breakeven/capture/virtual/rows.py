@@ -61,6 +61,14 @@ class Rows:
         self.waits.append(at if waits == -2 else waits)
         return at
 
+    def recurrent_batch(self) -> int | None:
+        """Batch of a recurrent layer, where there is one: its input's first dimension is often time."""
+        for call in self.calls:
+            if call.op.startswith("cudnn::"):
+                batch: int = msgspec.json.decode(call.attributes)["batch"]
+                return batch
+        return None
+
     def freeze(
         self, sites: Sequence[Site], *, overhead_ns: int, unit: str, batch: int | None, warnings: Sequence[str]
     ) -> OpStream:
@@ -91,4 +99,3 @@ class Rows:
                 said = msgspec.json.decode(call.attributes) | {"cpu_ops": count}
                 self.call[row] = self.number(replace(call, attributes=attributes(**said)))
         self.parts.clear()
-

@@ -2,20 +2,35 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Mapping
 from types import TracebackType
 
 from breakeven.capture.virtual import (
-    ask_factory, ask_tensor, clocks, compiled, foreach, loader, lowering_cells, lowering_rnn, parallel, phases, saving,
+    ask_factory,
+    ask_tensor,
+    clocks,
+    compiled,
+    foreach,
+    loader,
+    lowering_cells,
+    lowering_rnn,
+    parallel,
+    phases,
+    saving,
+    settings,
 )  # fmt: skip
+from breakeven.capture.virtual.autocast import Autocast
 from breakeven.capture.virtual.calibrate import overhead_ns
 from breakeven.capture.virtual.cuda_objects import T4
 from breakeven.capture.virtual.cuda_surface import Surface
 from breakeven.capture.virtual.facts import Fact
+from breakeven.capture.virtual.lift import Lift
 from breakeven.capture.virtual.lowering import Lowerer
 from breakeven.capture.virtual.marks import Marks
 from breakeven.capture.virtual.moves import Mover
 from breakeven.capture.virtual.notes import Notes
+from breakeven.capture.virtual.outermost import Outermost
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.capture.virtual.sites import Sites
@@ -27,8 +42,10 @@ from breakeven.timeline import OpStream
 class Session:
     """One installed virtual GPU; made by `open_session`."""
 
-    def __init__(self, recorder: Recorder, patches: Patches, notes: Notes) -> None:
+    def __init__(self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None) -> None:
         self.recorder = recorder
+        self._outermost = outermost
+        self._lift = lift
         self._patches = patches
         self._notes = notes
 
@@ -48,8 +65,10 @@ class Session:
         self.recorder.begin()
 
     def edge(self) -> None:
-        """A recorded step has ended."""
+        """A step has ended."""
         self.recorder.edge()
+        if self._lift is not None:
+            self._lift.edge()
 
     def stop(self, *, unit: str = "step", batch: int | None = None) -> OpStream:
         """The frozen stream of the steps between `start` and the last `edge` (of everything, where there was no edge).
@@ -61,6 +80,8 @@ class Session:
         rows, self.recorder.rows = self.recorder.rows, None
         if rows is None:
             raise RuntimeError("stop() before start(): nothing was recorded")
+        settings.note(self._notes)
+        batch = batch or rows.recurrent_batch() or self._outermost.batch
         return rows.freeze(
             self.recorder.sites.sites, overhead_ns=self.recorder.overhead, unit=unit, batch=batch,
             warnings=tuple(self._notes.warnings),
@@ -74,16 +95,13 @@ class Session:
     def __enter__(self) -> Session:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.uninstall()
 
 
 def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     """Install everything; see `breakeven.capture.virtual.install`."""
-    import torch._dynamo  # every optimizer imports it at its first step; it must not meet a torch that claims to have CUDA
-
+    importlib.import_module("torch._dynamo")  # optimizers import it; it must not meet a torch that claims to have CUDA
     sites = Sites()
     notes = Notes(sites)
     recorder = Recorder(Marks(), sites, notes)
@@ -104,9 +122,16 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     compiled.install(patches, recorder)
     clocks.install(patches, recorder)
     parallel.install(patches, recorder, mover, lambda: _shadow(recorder))
+    Autocast(recorder).install(patches)
+    lifted = None
+    if lift:
+        lifted = Lift(recorder, mover)
+        lifted.install(patches)
+    outermost = Outermost(recorder, lifted)
+    outermost.install(patches)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))
-    return Session(recorder, patches, notes)
+    return Session(recorder, patches, notes, outermost, lifted)
 
 
 def _shadow(recorder: Recorder) -> Recorder:

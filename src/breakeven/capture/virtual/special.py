@@ -169,6 +169,8 @@ class _Handlers:
             return recorder.common(plan, args, kwargs, began)
         if recorder.phase == BACKWARD:
             internal = recorder.running_number() >= 0
+            if not internal and recorder.accumulated is not None:
+                recorder.accumulated(args[0])
         else:
             internal = recorder.phase == FORWARD and recorder.is_same_spot()
         if internal:

@@ -23,6 +23,8 @@ _TABLE: Final = (Axis(3.0, 1.0, 6), Axis(8.0, 1.0, 5))
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     f"recurrent.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")
 }
+#: Time steps until clocks and caches have settled: on a V100 the first few hundred cost about 3 ms more (DeepBench, 187 against 1500).
+_FIRST: Final = 200.0
 #: Tiles of (batch × gates·hidden) in one time step.
 _TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
 
@@ -37,17 +39,22 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
     gates, peak, size = GATES[op], r.matrix[dtype], float(ITEM_SIZE[dtype])
     hidden, batch, steps = c["hidden"], c["batch"], c["timesteps"]
     flops = steps * 2.0 * batch * hidden * hidden * gates / peak
-    compute = {"flops": flops, f"flops_{op}": flops}
+    compute = {"flops": flops}
     for height, width in _TILES:
         tiles = x.ceil(batch / height) * x.ceil(gates * hidden / width)
         compute[f"wave{height}x{width}"] = waves(x, tiles, steps * 2.0 * height * width * hidden / peak, flops, r.sms)
     weights = gates * hidden * hidden * size
+    read = steps * weights / r.bandwidth
     states = steps * batch * hidden * size / r.bandwidth
     traffic = {
-        "weights": steps * weights / r.bandwidth, "weights_beyond_l2": steps * x.maximum(weights - r.l2_bytes, 0.0) / r.bandwidth,
+        "weights": read, "weights_gru": read if op == "gru" else 0.0, "weights_beyond_l2": steps * x.maximum(weights - r.l2_bytes, 0.0) / r.bandwidth,
         "weights_once": weights / r.bandwidth, "states": states, "states_of_gates": states * gates,
     }  # fmt: skip
-    fixed = {"kernel": 1.0, "steps": steps, f"steps_{op}": steps, "steps_wide": steps * (hidden / 1024.0) ** 0.5, "depth": steps * hidden * 1e-3}
+    depth = steps * hidden * 1e-3
+    fixed = {
+        "kernel": 1.0, "steps": steps, f"steps_{op}": steps, "steps_wide": steps * (hidden / 1024.0) ** 0.5, "depth": depth, "depth_gru": depth if op == "gru" else 0.0,
+        "first_steps": x.minimum(steps, _FIRST),
+    }  # fmt: skip
     if direction == "backward_params":
         for height, width in ((64, 64), (128, 128)):
             tiles = x.ceil(gates * hidden / height) * x.ceil(hidden / width)

@@ -14,6 +14,11 @@ from dataclasses import dataclass
 
 from breakeven.costs.works.records import Operation, Shape, Work, Works, item_size, numel, stream, work
 
+#: Launches of one cuDNN convolution: the product, and changes of layout before and behind it. Means of 1,089 forward calls (2.9)
+#: and 1,077 backward ones of two directions (3.1 each) in the traces rtx2080ti_resnet_30iter, a100_ddp_3steps and
+#: resnet50_workers4.
+_CUDNN_KERNELS = 3
+
 
 @dataclass(frozen=True)
 class _Geometry:
@@ -58,7 +63,7 @@ def _kernel(op: Operation, geometry: _Geometry, direction: str, tensors: tuple[S
     if geometry.depthwise:
         nbytes = sum(numel(t) for t in tensors) * item_size(op.compute_dtype)
         return stream(nbytes, numel(tensors[2]), op.compute_dtype)
-    return work("conv2d", convolution_dtype(op), direction, **dict(geometry.sizes))
+    return work("conv2d", convolution_dtype(op), direction, kernels=_CUDNN_KERNELS, **dict(geometry.sizes))
 
 
 def _mask(op: Operation, x: Shape, weight: Shape) -> tuple[bool, bool, bool]:

@@ -77,7 +77,7 @@ def nonzero(op: Operation) -> Works:
     """Count, then select (the host reads the count in between: a row of its own)."""
     return (
         stream(op.read_bytes, op.size, op.compute_dtype, kernels=2),
-        stream(op.read_bytes + numel(op.outputs[0] if op.outputs else ()) * 8, op.size, op.compute_dtype, kernels=2),
+        stream(op.read_bytes + numel(op.outputs[0] if op.outputs else ()) * 8, op.size, op.compute_dtype, kernels=3),
     )
 
 

@@ -69,7 +69,7 @@ def foreach_zero(op: Operation) -> Works:
 
 
 def fused_adam(op: Operation) -> Works:
-    """Parameters, gradients and both moments read; all but gradients written (7 passes; amsgrad 9). Step counters go along first."""
+    """Parameters, gradients and both moments read; all but gradients written (7 passes; amsgrad 9)."""
     tensors = _tensors(op)
     amsgrad = bool(op.attributes.get("amsgrad"))
     return _applied(op, tensors, 5 if amsgrad else 4, 9 if amsgrad else 7)

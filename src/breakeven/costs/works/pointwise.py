@@ -16,6 +16,13 @@ def pointwise(op: Operation) -> Works:
     return (by_bytes(op),) if op.size else ()
 
 
+def masked_fill(op: Operation) -> Works:
+    """Out of place the tensor is cloned first."""
+    if op.name.endswith("_") or not op.size:
+        return pointwise(op)
+    return (stream(2 * op.written_bytes, op.size, op.compute_dtype), by_bytes(op))
+
+
 def by_bytes(op: Operation) -> Work:
     """One kernel that reads all inputs and writes all outputs."""
     return stream(op.read_bytes + op.written_bytes, max((numel(s) for s in op.outputs), default=op.size), op.compute_dtype)
@@ -69,7 +76,7 @@ _BINARY_AND_MORE = words(
     add_relu _add_relu addcdiv addcmul atan2 bitwise_and bitwise_left_shift bitwise_or bitwise_right_shift bitwise_xor
     clamp clamp_max clamp_min clip complex polar copysign eq floor_divide fmax fmin fmod gcd ge gt heaviside hypot igamma
     igammac lcm ldexp le lerp logaddexp logaddexp2 logical_and logical_or logical_xor lt maximum minimum ne nextafter
-    remainder where xlogy special_xlog1py masked_fill _masked_scale fill_diagonal prelu _prelu_kernel __and__ __or__
+    remainder where xlogy special_xlog1py _masked_scale fill_diagonal prelu _prelu_kernel __and__ __or__
     __xor__ __lshift__ __rshift__ __iand__ __ior__ __ixor__ special_chebyshev_polynomial_t special_chebyshev_polynomial_u
     special_hermite_polynomial_h special_hermite_polynomial_he special_laguerre_polynomial_l special_legendre_polynomial_p
     isclose _efficientzerotensor
@@ -89,6 +96,7 @@ POINTWISE: dict[str, Callable[[Operation], Works]] = {
     **dict.fromkeys((*_UNARY, *_BINARY_AND_MORE, *_BACKWARD), pointwise),
     **{name: _measured_unary(name) for name in ("relu", "gelu", "tanh", "sigmoid")},
     **{name: _measured_binary(name) for name in ("add", "mul", "div", "pow")},
+    "masked_fill": masked_fill,
     "sub": _measured_binary("add"),
     "rsub": _measured_binary("add"),
     "multiply": _measured_binary("mul"),

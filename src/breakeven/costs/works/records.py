@@ -18,6 +18,15 @@ Shape = tuple[int, ...]
 PRICED_DTYPES = frozenset({"float64", "float32", "tf32", "float16", "bfloat16"})
 
 
+#: Operations whose result is one byte an element.
+_BOOLEAN = frozenset(
+    {
+        "eq", "ne", "lt", "le", "gt", "ge", "logical_and", "logical_or", "logical_not", "logical_xor", "isnan", "isinf", "isin",
+        "any", "all",
+    }
+)  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Operation:
     """One call of the host's, as `schema.CALLS` describes it.
@@ -61,8 +70,10 @@ class Operation:
 
     @property
     def output_dtype(self) -> str:
-        """Dtype of its outputs: attribute `output_dtype` where recorded, else what it computes in."""
-        return str(self.attributes.get("output_dtype") or self.compute_dtype)
+        """Dtype of its outputs: attribute `dtype` where recorded, bool for comparisons, else what it computes in."""
+        if self.attributes.get("dtype"):
+            return str(self.attributes["dtype"]).removeprefix("torch.")
+        return "bool" if self.name.removeprefix("aten::").removesuffix("_") in _BOOLEAN else self.compute_dtype
 
     @property
     def size(self) -> int:

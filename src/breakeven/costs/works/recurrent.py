@@ -21,6 +21,8 @@ def recurrent(op: Operation) -> Works:
     backward = name.endswith("_backward")
     cell = name.removesuffix("_backward")
     at = {key: int(op.attributes.get(key) or default) for key, default in _ATTRIBUTES.items()}
+    if op.attributes.get("packed") and op.attributes.get("tokens"):  # ragged: as many rows per step as there are tokens
+        at["batch"] = max(1, -(-int(op.attributes["tokens"]) // at["timesteps"]))
     kernels = _kernels(cell, backward, at["hidden"], at["timesteps"], at["layers"] * (2 if at["bidirectional"] else 1))
     dtype = "tf32" if op.compute_dtype == "float32" and op.attributes.get("allow_tf32", True) else op.compute_dtype
     return (work(cell, dtype, "backward" if backward else "forward", kernels=kernels, **at),)

@@ -77,6 +77,25 @@ def pointwise_loss(op: Operation) -> Works:
     return (first, stream(size * item_size(op.compute_dtype), size, op.compute_dtype))
 
 
+def zeroed_loss_backward(op: Operation) -> Works:
+    """mse, smooth l1, huber: the gradient is zeroed (`at::zeros_like` in Loss.cpp), then written."""
+    size = max((numel(s) for s in op.inputs), default=0)
+    return (stream(size * item_size(op.compute_dtype), size, op.compute_dtype), *reduction(op)) if size else ()
+
+
+def logits_loss(op: Operation) -> Works:
+    """binary_cross_entropy_with_logits: log-sigmoid, 1 - target, product, difference (Loss.cpp), then the reduction."""
+    size = max((numel(s) for s in op.inputs), default=0)
+    if not size:
+        return ()
+    nbytes = size * item_size(op.compute_dtype)
+    return (
+        stream(2 * nbytes, size, op.compute_dtype, count=2),
+        stream(3 * nbytes, size, op.compute_dtype, count=2),
+        *reduction(op),
+    )
+
+
 def scan(op: Operation) -> Works:
     """cumsum and its kin: read and written once; a single long row takes an initialising launch more (cub)."""
     return (stream(op.read_bytes + op.written_bytes, op.size, op.compute_dtype),)
@@ -94,11 +113,12 @@ def sort(op: Operation) -> Works:
 
 
 def topk(op: Operation) -> Works:
-    """Radix select reads the row once per 8 bits and once to gather; the chosen are sorted."""
+    """Radix select reads the row once per 8 bits and once to gather; the chosen of a long row are sorted by another kernel."""
     x = op.inputs[0]
     reads = item_size(op.compute_dtype) + 1
     chosen = numel(op.outputs[0]) if op.outputs else 1
-    return (stream(reads * op.input_bytes(0), numel(x), op.compute_dtype), stream(24 * chosen, chosen, op.compute_dtype))
+    selected = stream(reads * op.input_bytes(0), numel(x), op.compute_dtype)
+    return (selected,) if _length(op, x) <= _BLOCK_SORT else (selected, stream(24 * chosen, chosen, op.compute_dtype))
 
 
 def unique(op: Operation) -> Works:
@@ -155,7 +175,6 @@ REDUCTIONS: dict[str, Callable[[Operation], Works]] = {
             "smooth_l1_loss",
             "huber_loss",
             "binary_cross_entropy",
-            "binary_cross_entropy_with_logits",
             "soft_margin_loss",
             "multi_margin_loss",
             "multilabel_margin_loss_forward",
@@ -164,10 +183,7 @@ REDUCTIONS: dict[str, Callable[[Operation], Works]] = {
     ),
     **dict.fromkeys(
         (
-            "mse_loss_backward",
             "l1_loss_backward",
-            "smooth_l1_loss_backward",
-            "huber_loss_backward",
             "binary_cross_entropy_backward",
             "soft_margin_loss_backward",
             "multi_margin_loss_backward",
@@ -175,5 +191,7 @@ REDUCTIONS: dict[str, Callable[[Operation], Works]] = {
         ),
         reduction,
     ),
+    **dict.fromkeys(("mse_loss_backward", "smooth_l1_loss_backward", "huber_loss_backward"), zeroed_loss_backward),
+    "binary_cross_entropy_with_logits": logits_loss,
     **dict.fromkeys(("_ctc_loss", "_ctc_loss_backward", "_cudnn_ctc_loss"), ctc_loss),
 }

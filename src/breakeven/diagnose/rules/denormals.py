@@ -9,8 +9,7 @@ from breakeven.results.records import Finding, Interval
 #: Device name of findings about the CPU.
 CPU = "cpu"
 
-#: From this part of an operand's elements on (R. Dooley and D. Goldberg's classic advice aside, one in a thousand already meets
-#: nearly every vector of a row): a product's row of 256 holds one with probability 1 - 0.996^256 = 64 %.
+#: From this part of an operand's elements on: a row of 256 of them then holds one with probability 1 - 0.996^256 = 64 %.
 LEAST_SHARE = 0.004
 
 

@@ -11,6 +11,9 @@ from breakeven.whatif.without_host_work import side_rows, without_host_work
 #: What counts: checkpoints, and debugging aids (emptying the cache is the `memory` rule's).
 OPS = ("host::save", "host::debug")
 
+#: What a debugging aid is called.
+_NAMES = {"anomaly": "Autograd's anomaly detection", "profiler": "A profiler"}
+
 #: The act that ends each.
 _REMEDIES = {"host::save": "checkpoint_less", "host::debug": "debug_off"}
 
@@ -29,7 +32,7 @@ def host_work(evidence: Evidence) -> Finding | None:
     rows = side_rows(stream, ops=OPS)
     debugging = evidence.facts.debugging
     if not rows.any():
-        return None
+        return _debugging(evidence)
     price = evidence.price(without_host_work(stream, ops=OPS))
     ops = {edit.calls_of(stream)[c].op for c in edit.column(stream, schema.ROW_CALL)[rows]}
     what = "Writing checkpoints" if "host::save" in ops else "A debugging aid that was left on"
@@ -41,4 +44,20 @@ def host_work(evidence: Evidence) -> Finding | None:
         sentence=f"{what} within the step takes {of_step(max(0.0, price.mid), evidence.step_ms)}.",
         sites=sites_of(evidence, rows, lambda at: without_host_work(stream, at, ops=OPS)) or seen(*(d.site for d in debugging)),
         remedies=tuple(_REMEDIES[op] for op in OPS if op in ops),
+    )
+
+
+def _debugging(evidence: Evidence) -> Finding | None:
+    """A debugging aid whose work is not rows of its own: named, without a price."""
+    found = evidence.facts.debugging
+    if not found:
+        return None
+    return Finding(
+        id="host_work",
+        device=evidence.device.name,
+        cause="other",
+        price_ms=None,
+        sentence=f"{_NAMES.get(found[0].what, 'A debugging aid')} was on in the recorded steps; it slows down every operation.",
+        sites=seen(*(d.site for d in found)),
+        remedies=("debug_off",),
     )

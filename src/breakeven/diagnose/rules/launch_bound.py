@@ -14,8 +14,8 @@ from breakeven.whatif.foreach_optimizer import foreach_optimizer, single_rows
 from breakeven.whatif.larger_window import windowed_calls
 from breakeven.whatif.without_syncs import sync_rows, without_syncs
 
-#: Under this part of the step a wait is not worth a mention beside the launches.
-LEAST_WAIT = 0.003
+#: So many lines that wait for the device are named beside the launches.
+MOST_WAITS = 2
 
 #: Operations that fill gradients with zeros instead of dropping them.
 ZEROING = ("aten::zero_", "aten::_foreach_zero_")
@@ -38,7 +38,7 @@ def launch_bound(evidence: Evidence) -> Finding | None:
     if operations < 1:
         return None
     price = evidence.price(cuda_graph(evidence.stream))
-    each = share(evidence.per_step(rows, evidence.times.host_ns), operations) / 1e6
+    each = share(evidence.per_step(rows, evidence.times.issue_ns), operations) / 1e6
     idle = evidence.cause_ms("launch") or max(0.0, evidence.step_ms - evidence.per_step(working, evidence.times.device_ns) / 1e6)
     return Finding(
         id="launch_bound",
@@ -60,13 +60,10 @@ def _sites(evidence: Evidence, rows: NDArray[np.bool_]) -> tuple[Site, ...]:
     dearest = sites_of(evidence, rows, lambda at: cuda_graph(stream, at))
     at = edit.column(stream, schema.ROW_SITE)
     named = {(s.file, s.line) for s in dearest}
-    waiting = []
-    for position in np.unique(at[sync_rows(stream) & (at >= 0)]):
-        line = stream.sites[position]
-        price = evidence.price(without_syncs(stream, [int(position)]))
-        if (line.file, line.line) not in named and price.mid >= LEAST_WAIT * evidence.step_ms:
-            waiting.append(site(line, price))
-    return (*dearest, *waiting)
+    positions, counts = np.unique(at[sync_rows(stream) & (at >= 0)], return_counts=True)
+    often = [int(p) for p in positions[np.argsort(-counts, kind="stable")[:MOST_WAITS]]]
+    lines = [(stream.sites[p], p) for p in often if (stream.sites[p].file, stream.sites[p].line) not in named]
+    return (*dearest, *(site(line, evidence.price(without_syncs(stream, [p]))) for line, p in lines))
 
 
 def _remedies(evidence: Evidence) -> tuple[str, ...]:

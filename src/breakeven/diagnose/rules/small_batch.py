@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from breakeven.diagnose.evidence import Evidence, share
-from breakeven.diagnose.wording import ms, times
+from breakeven.diagnose.evidence import Evidence
+from breakeven.diagnose.wording import ms
 from breakeven.results.records import Finding
 from breakeven.whatif.scale_batch import scale_batch
 
@@ -36,8 +36,8 @@ def small_batch(evidence: Evidence) -> Finding | None:
         cause="small_kernel" if small > launch else "launch",
         price_ms=price,
         sentence=(
-            f"{batch} samples a step leave the GPU mostly idle: {FACTOR * batch} would take {ms(larger)} instead of "
-            f"{ms(evidence.step_ms)}, {times(share(FACTOR * evidence.step_ms, larger))} as many samples a second."
+            f"{batch} samples a step leave the GPU mostly idle: a step of {FACTOR * batch:,} would take {ms(larger)} "
+            f"where {FACTOR} steps of today take {ms(FACTOR * evidence.step_ms)}."
         ),
         remedies=("larger_batch",),
     )

@@ -1,6 +1,7 @@
 """A debugging aid is left on for the whole training.
 
-**What it sees.** Autograd's anomaly detection, `CUDA_LAUNCH_BLOCKING=1`, the debug mode of synchronisations, and autograd's profiler around a training.
+**What it sees.** Autograd's anomaly detection, `CUDA_LAUNCH_BLOCKING=1`, the debug mode of synchronisations, and autograd's
+profiler around a training.
 
 **Why it costs.** Anomaly detection notes a stack trace for each operation and checks each gradient, which reads it.
 

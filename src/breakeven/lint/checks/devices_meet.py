@@ -1,7 +1,7 @@
 """A tensor on the host meets one on the device.
 
-**What it sees.** An operation, or a module's call, of which one tensor surely lies on the host and another surely on the GPU: a state that was never
-moved, a plain tensor in an attribute that `.to` leaves behind, a plain list of modules.
+**What it sees.** An operation, or a module's call, of which one tensor surely lies on the host and another surely on the GPU: a
+state that was never moved, a plain tensor in an attribute that `.to` leaves behind, a plain list of modules.
 
 **Why it matters.** It raises on a GPU. Without one, the script runs, so nobody sees it before.
 

@@ -1,7 +1,7 @@
 """A training computes in float64.
 
-**What it sees.** A module turned to double, a default type of float64, and tensors of float64 (NumPy's arrays, unless told otherwise) that take
-part in a training step on the device.
+**What it sees.** A module turned to double, a default type of float64, and tensors of float64 (NumPy's arrays, unless told
+otherwise) that take part in a training step on the device.
 
 **Why it costs.** Most GPUs do 1/32 or 1/64 of their float32 rate in float64, and twice the bytes move.
 

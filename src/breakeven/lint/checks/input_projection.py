@@ -1,6 +1,7 @@
 """A loop over time multiplies its input, which needs no state, one time step at a time.
 
-**What it sees.** A product with the input of one time step alone inside a loop that carries a state, where the cell is none that cuDNN has.
+**What it sees.** A product with the input of one time step alone inside a loop that carries a state, where the cell is none
+that cuDNN has.
 
 **Why it costs.** A small product and its launches for each time step, where one large product does all of them.
 

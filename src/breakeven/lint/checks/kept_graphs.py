@@ -1,8 +1,10 @@
 """Losses are kept together with the graphs behind them.
 
-**What it sees.** A loss that is appended to a list or added to a sum which outlives the step, from which no backward pass starts.
+**What it sees.** A loss that is appended to a list or added to a sum which outlives the step, from which no backward pass
+starts.
 
-**Why it costs.** Each graph keeps activations and nodes alive: memory grows with each step, and freeing them comes late and at once.
+**Why it costs.** Each graph keeps activations and nodes alive: memory grows with each step, and freeing them comes late and at
+once.
 
 **Example.** `losses.append(loss)`, `total += loss`.
 

@@ -1,14 +1,14 @@
 """A loader fetches rows of something in memory one at a time.
 
-**What it sees.** A `DataLoader` over a `TensorDataset`, or over a data set that only looks its index up, which collates each batch row
-by row.
+**What it sees.** A `DataLoader` over a `TensorDataset`, or over a data set that only looks its index up, which collates each
+batch row by row.
 
 **Why it costs.** Some microseconds of Python per row: a thousand rows are milliseconds, for what one indexing does.
 
 **Example.** `DataLoader(TensorDataset(x, y), batch_size=1024, shuffle=True)`.
 
-**Remedy.** Index whole batches: `for rows in torch.randperm(len(x)).split(1024): x[rows], y[rows]`, or a `BatchSampler` as the sampler
-with `batch_size=None`.
+**Remedy.** Index whole batches: `for rows in torch.randperm(len(x)).split(1024): x[rows], y[rows]`, or a `BatchSampler` as the
+sampler with `batch_size=None`.
 
 **When it is wrong.** Where batches are small and a step is long, it does not matter.
 """

@@ -1,7 +1,7 @@
 """The parts of a batch are copied to the device one by one.
 
-**What it sees.** Elements that are moved in a loop and then stacked or joined, or assigned one by one into a tensor on the device,
-in each training step.
+**What it sees.** Elements that are moved in a loop and then stacked or joined, or assigned one by one into a tensor on the
+device, in each training step.
 
 **Why it costs.** Each copy has a fixed cost of some microseconds, and from pageable memory each one makes the host wait.
 

@@ -1,6 +1,7 @@
 """The optimizer updates parameters one by one.
 
-**What it sees.** An optimizer with `foreach=False` that is not fused either, and updates written by hand in a loop over parameters.
+**What it sees.** An optimizer with `foreach=False` that is not fused either, and updates written by hand in a loop over
+parameters.
 
 **Why it costs.** Several small kernels for each parameter, where a few for all of them would do.
 

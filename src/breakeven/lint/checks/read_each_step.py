@@ -1,7 +1,7 @@
 """A value of a tensor is read in each training step.
 
-**What it sees.** `.item()`, `.tolist()`, `float(t)`, `int(t)`, `.cpu()` and `.to("cpu")` of a tensor on the device, in a loop that
-does a training step in each of its iterations, whichever function they stand in.
+**What it sees.** `.item()`, `.tolist()`, `float(t)`, `int(t)`, `.cpu()` and `.to("cpu")` of a tensor on the device, in a loop
+that does a training step in each of its iterations, whichever function they stand in.
 
 **Why it costs.** The host waits until everything issued so far has been executed, and goes on with an empty queue.
 

@@ -1,7 +1,7 @@
 """A clock is read while the device is still busy.
 
-**What it sees.** The difference of two readings of `time.time()`, `perf_counter()` and their like around device work, where nothing waits for
-the device before one of them.
+**What it sees.** The difference of two readings of `time.time()`, `perf_counter()` and their like around device work, where
+nothing waits for the device before one of them.
 
 **Why it misleads.** The call returns when the work has been queued: the difference is the time of issuing it.
 

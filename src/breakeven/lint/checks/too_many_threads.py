@@ -1,7 +1,7 @@
 """More threads are asked for than there are cores.
 
-**What it sees.** `torch.set_num_threads`, `OMP_NUM_THREADS` and their like with a number that exceeds the cores of this machine (and four), or a multiple
-of `os.cpu_count()`.
+**What it sees.** `torch.set_num_threads`, `OMP_NUM_THREADS` and their like with a number that exceeds the cores of this machine
+(and four), or a multiple of `os.cpu_count()`.
 
 **Why it costs.** Threads that share a core wait for each other at the end of each operation.
 

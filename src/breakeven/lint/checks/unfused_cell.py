@@ -1,7 +1,7 @@
 """A loop over time calls a cell that one fused call could do.
 
-**What it sees.** `nn.LSTMCell`, `GRUCell` or `RNNCell` in a loop over time, and the same cells written by hand with products, sigmoid and tanh, where
-the input of a time step needs no earlier output, and the state goes on as it is.
+**What it sees.** `nn.LSTMCell`, `GRUCell` or `RNNCell` in a loop over time, and the same cells written by hand with products,
+sigmoid and tanh, where the input of a time step needs no earlier output, and the state goes on as it is.
 
 **Why it costs.** Several launches for each time step instead of one call for all of them, forward and backward.
 
@@ -9,7 +9,8 @@ the input of a time step needs no earlier output, and the state goes on as it is
 
 **Remedy.** `nn.LSTM`, `nn.GRU` or `nn.RNN` with the same weights.
 
-**When it is wrong.** It stays silent where cuDNN has no such cell: another activation, normalisation or dropout between time steps, feedback of the output.
+**When it is wrong.** It stays silent where cuDNN has no such cell: another activation, normalisation or dropout between time
+steps, feedback of the output.
 """
 
 from __future__ import annotations

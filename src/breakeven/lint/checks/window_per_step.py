@@ -1,7 +1,7 @@
 """A recurrent network gets one time step for each training step.
 
-**What it sees.** A recurrent layer, or a cell, that is called on a single time step in a loop over time which does an optimizer's step in each
-of its iterations and hands the state on.
+**What it sees.** A recurrent layer, or a cell, that is called on a single time step in a loop over time which does an
+optimizer's step in each of its iterations and hands the state on.
 
 **Why it costs.** Each time step pays for a whole forward, backward and optimizer pass of tiny operations.
 
@@ -9,8 +9,8 @@ of its iterations and hands the state on.
 
 **Remedy.** Send a window of time steps through one call and do one optimizer's step for it.
 
-**When it is wrong.** Where the next value is known only after the prediction (online learning). The gradients reach further back with a
-window, so the training is not the same.
+**When it is wrong.** Where the next value is known only after the prediction (online learning). The gradients reach further
+back with a window, so the training is not the same.
 """
 
 from __future__ import annotations

@@ -8,15 +8,28 @@ from msgspec.structs import replace
 
 from breakeven.lint.reading import library, loaders, methods, modules
 from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.state import DEEPEST, Frame, State, tags, tensors
+from breakeven.lint.reading.containers import SHOWING, Containers, find_member
+from breakeven.lint.reading.state import DEEPEST, Frame, tags, tensors
 from breakeven.lint.reading.values import (
-    NOTHING, UNKNOWN, Box, Class, Const, Device, Function, Method, Number, Ref, Scope, Tensor, Thing, Value, graph, join,
+    NOTHING,
+    UNKNOWN,
+    Box,
+    Class,
+    Const,
+    Device,
+    Function,
+    Method,
+    Number,
+    Ref,
+    Scope,
+    Tensor,
+    Thing,
+    Value,
+    graph,
 )  # fmt: skip
 
-_SHOWING = {"set_postfix", "set_description", "add_scalar", "info", "warning", "set_postfix_str", "write", "format", "debug"}
 
-
-class Calls(State):
+class Calls(Containers):
     """Calls of functions, classes, methods and modules."""
 
     def call(self, callee: object, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
@@ -79,13 +92,15 @@ class Calls(State):
         if spec.vararg:
             names[spec.vararg.arg] = Box("tuple", list(arguments[len(parameters) :]))
         if spec.kwarg:
-            names[spec.kwarg.arg] = Box("dict", None, dict(left))
+            names[spec.kwarg.arg] = Box("dict", None, dict(left.items()))
         return names
 
     def _instance(self, cls: Class, arguments: list[object], options: dict[str, object], node: ast.expr) -> Thing:
         """A new instance of a class of the file."""
         is_module = modules.is_module(cls)
-        thing = Thing(cls.node.name, cls, {}, arguments, options, "cpu" if is_module else None, module=is_module, line=node.lineno)
+        thing = Thing(
+            cls.node.name, cls, {}, arguments, options, "cpu" if is_module else None, module=is_module, line=node.lineno
+        )
         thing.device = self.default_device or thing.device
         thing.double_line = self.double
         maker = find_member(cls, "__init__")
@@ -107,7 +122,11 @@ class Calls(State):
                 return arguments[0]
             self.escaped(*arguments, *options.values())
             return ops.unknown(*arguments, *options.values())
-        outermost = self.forward_depth == 0 and "Loss" not in thing.kind and thing.kind.removeprefix(modules.NN) not in ("ReLU", "Softmax")
+        outermost = (
+            self.forward_depth == 0
+            and "Loss" not in thing.kind
+            and thing.kind.removeprefix(modules.NN) not in ("ReLU", "Softmax")
+        )
         event = self._forward_noted(thing, arguments, options, node) if outermost else 0
         self.forward_depth += outermost or thing.cls is not None
         try:
@@ -137,12 +156,11 @@ class Calls(State):
         """A method of an instance, a tensor, a container, or of something unknown."""
         owner, name = method.owner, method.name
         if isinstance(owner, Tensor):
-            result = methods.call_method(self, owner, name, arguments, options, node)
-            return result
+            return methods.call_method(self, owner, name, arguments, options, node)
         if isinstance(owner, Thing):
             return self._thing_method(owner, method, arguments, options, node)
         if isinstance(owner, Box):
-            return self._box_method(owner, name, arguments, node)
+            return self.call_on_box(owner, name, arguments, options, node)
         if name == "backward":
             self.stepped(graph(owner).union(*(graph(a) for a in arguments)))
             self.launched()
@@ -150,7 +168,7 @@ class Calls(State):
             if isinstance(func, ast.Attribute) and isinstance(func.value, ast.Name):  # it is a tensor, then
                 self.scope.names[func.value.id] = Tensor(ids=frozenset({0}))
             return Const(value=None)
-        if name in _SHOWING:
+        if name in SHOWING:
             ops.look(self, "print", node, *arguments, *options.values())
             return ops.unknown()
         if name in ("step", "minimize") and "opt" in getattr(node, "spelled", spelled(node)):
@@ -163,12 +181,17 @@ class Calls(State):
             flag = options.get("set_to_none")
             if isinstance(flag, Const) and flag.value is False:
                 self.note("zeroed", node, name=name)
+        if name in ("to", "cuda") and tags(owner):  # an element of something: a tensor, most likely
+            device = "cuda" if name == "cuda" else ops.device_of(arguments[0]) if arguments else None
+            return Tensor(ids=graph(owner), tags=tags(owner), device=device, moved=getattr(node, "lineno", 0))
         if name in ("to", "cuda", "train", "eval", "double", "half", "cpu") and not arguments[1:]:
             return owner
         self.escaped(*arguments, *options.values())
         return ops.unknown(owner, *arguments, *options.values())
 
-    def _thing_method(self, owner: Thing, method: Method, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
+    def _thing_method(
+        self, owner: Thing, method: Method, arguments: list[object], options: dict[str, object], node: ast.expr
+    ) -> object:
         """A method of an instance."""
         name = method.name
         if method.function is not None:
@@ -178,15 +201,23 @@ class Calls(State):
             if result is not NotImplemented:
                 return result
         if owner.kind.startswith("torch.optim."):
-            return self._optimizer_method(name, arguments, options, node)
+            return self._optimizer_method(owner, name, arguments, options, node)
         if owner.kind == "argparse" and name in ("parse_args", "parse_known_args"):
-            return Thing("namespace", attrs=owner.attrs) if name == "parse_args" else Box("tuple", [Thing("namespace", attrs=owner.attrs), UNKNOWN])
+            return (
+                Thing("namespace", attrs=owner.attrs)
+                if name == "parse_args"
+                else Box("tuple", [Thing("namespace", attrs=owner.attrs), UNKNOWN])
+            )
         if owner.kind == "argparse" and name == "add_argument":
             return self._argument(owner, arguments, options)
         if owner.kind == "numpy.random.Generator":
             if name in ("integers", "randint", "choice") and "size" not in options and len(arguments) < 3:
                 return Number(terms=((self.symbol(), 1),))
-            return library.numpy_floats(name, options, node) if name not in ("integers", "choice", "permutation") else Tensor(device="cpu", numpy=True)
+            return (
+                library.numpy_floats(self, name, options, node)
+                if name not in ("integers", "choice", "permutation")
+                else Tensor(device="cpu", numpy=True)
+            )
         if name in ("scale", "unscale_", "update", "step", "backward"):  # GradScaler, Fabric, Accelerator
             return self._scaler_method(name, arguments, node)
         if name == "synchronize":
@@ -202,7 +233,9 @@ class Calls(State):
             self.stepped(frozenset().union(*(graph(a) for a in arguments)))
         return arguments[0] if name == "scale" and arguments else UNKNOWN
 
-    def _optimizer_method(self, name: str, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
+    def _optimizer_method(
+        self, owner: Thing, name: str, arguments: list[object], options: dict[str, object], node: ast.expr
+    ) -> object:
         """`step` and `zero_grad`; learning-rate schedules share the root of the name and are told apart by theirs."""
         if name == "zero_grad":
             flag = options.get("set_to_none", arguments[0] if arguments else None)
@@ -214,7 +247,8 @@ class Calls(State):
                     self.call(closure, [], {}, node)
             if "sched" not in spelled(node):
                 self.stepped()
-                self.launched()
+                if {t.device for t in tensors(*owner.arguments[:1])} != {"cpu"}:
+                    self.launched()
         return UNKNOWN
 
     def _argument(self, parser: Thing, arguments: list[object], options: dict[str, object]) -> object:
@@ -227,88 +261,11 @@ class Calls(State):
             parser.attrs[name] = UNKNOWN if flag else options.get("default", UNKNOWN)
         return UNKNOWN
 
-    def _box_method(self, box: Box, name: str, arguments: list[object], node: ast.expr) -> object:
-        """Lists, dictionaries and what else holds values."""
-        if name in ("append", "add", "appendleft", "extend"):
-            values = [self.element(a) if name == "extend" else a for a in arguments[-1:]]
-            for value in values:
-                self.put(box, value, node)
-            return Const(value=None)
-        if name == "insert" and len(arguments) > 1:
-            self.put(box, arguments[1], node)
-        elif name in ("items", "values", "keys"):
-            value = self.element(Box("list", None, element=self._any(box)))
-            return Box("list", None, element=Box("tuple", [UNKNOWN, value]) if name == "items" else value if name == "values" else UNKNOWN)
-        elif name in ("pop", "get", "popleft"):
-            return self._any(box)
-        elif name == "setdefault":
-            return arguments[1] if len(arguments) > 1 else UNKNOWN
-        elif name == "copy":
-            return box
-        return UNKNOWN
-
-    def put(self, box: Box, value: object, node: ast.AST) -> None:
-        """Puts a value into a container; notes one that keeps its graph beyond the iteration."""
-        if isinstance(value, Tensor) and value.ids and box.loops < len(self.loops):
-            event = self.note("kept", node, value, name="list")
-            value = replace(value, ids=value.ids | {event})
-        if box.items is not None and box.kind != "dict":
-            box.element = value if not box.items else join(self._any(box), value)
-            box.items = None
-        else:
-            box.element = value if box.element is UNKNOWN else join(box.element, value)
-        box.ids |= graph(value)
-
-    def _any(self, box: Box) -> object:
-        """Any of the values in a container."""
-        found: object = None
-        for value in [*(box.items or ()), *(box.keys or {}).values()]:
-            found = join(found, value) if found is not None else value
-        if found is None:
-            return box.element
-        return found if box.element is UNKNOWN else join(found, box.element)
-
-    def element(self, value: object) -> object:
-        """What iterating over a value gives each time."""
-        loop = self.loops[-1] if self.loops else None
-        seen = frozenset({loop.symbol}) if loop else NOTHING
-        if isinstance(value, Tensor):
-            return replace(value, tags=value.tags | seen, factory=0, origin=0)
-        if isinstance(value, Box):
-            if value.kind == "range":
-                return Number(terms=((loop.symbol if loop else self.symbol(), 1),), tags=seen)
-            found = self._any(value)
-            return tagged(found, seen) if value.kind != "parameters" else found
-        if isinstance(value, Thing) and value.kind == "torch.utils.data.DataLoader":
-            return tagged(self._batch(value), seen)
-        if isinstance(value, Thing) and value.kind.removeprefix(modules.NN) in ("ModuleList", "Sequential"):
-            inside = modules.parts(value)
-            return inside[0] if inside else UNKNOWN
-        if isinstance(value, Value):
-            return Value(value.ids, value.tags | seen)
-        return UNKNOWN
-
-    def _batch(self, loader: Thing) -> object:
-        """A batch of a loader, as far as its data set is known."""
-        dataset = loader.arguments[0] if loader.arguments else loader.options.get("dataset")
-        collate = loader.options.get("collate_fn")
-        node = ast.Name("batch", ast.Load(), lineno=loader.line, col_offset=0)
-        item: object = UNKNOWN
-        if isinstance(dataset, Thing) and dataset.kind == "torch.utils.data.TensorDataset":
-            item = Box("tuple", list(dataset.arguments))
-        elif isinstance(dataset, Thing) and dataset.cls is not None:
-            getter = find_member(dataset.cls, "__getitem__")
-            if isinstance(getter, Function):
-                item = self.call_function(getter, [dataset, Number(terms=((self.symbol(), 1),))], {}, node)
-        if isinstance(collate, Function):
-            return self.call_function(collate, [Box("list", None, element=item)], {}, node)
-        return collated(item)
-
     def _reference(self, path: str, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
         """A function of a library."""
         if path.startswith("builtins."):
             return self.builtin(path.removeprefix("builtins."), arguments, options, node)
-        if path.startswith("torch.utils.data.") and path.endswith(".DataLoader") or path == "torch.utils.data.DataLoader":
+        if (path.startswith("torch.utils.data.") and path.endswith(".DataLoader")) or path == "torch.utils.data.DataLoader":
             return loaders.note(self, arguments, options, node)
         if path == "argparse.ArgumentParser":
             return Thing("argparse")
@@ -321,19 +278,6 @@ class Calls(State):
     def builtin(self, name: str, arguments: list[object], options: dict[str, object], node: ast.expr) -> object:
         """A function that is always there."""
         raise NotImplementedError
-
-
-def find_member(cls: Class | None, name: str) -> object | None:
-    """A member of a class or of one of its bases in the file."""
-    if cls is None:
-        return None
-    found = cls.members.get(name)
-    if found is not None:
-        return found
-    for base in cls.bases:
-        if isinstance(base, Class) and (inherited := find_member(base, name)) is not None:
-            return inherited
-    return None
 
 
 def spelled(node: ast.AST) -> str:
@@ -368,23 +312,3 @@ def without_ids(value: object) -> object:
     if isinstance(value, Value) and not isinstance(value, Const | Number | Device):
         return Value(NOTHING, value.tags)
     return value
-
-
-def tagged(value: object, seen: frozenset[int]) -> object:
-    """A value that was taken from what a loop runs over."""
-    if isinstance(value, Tensor | Number) or type(value) is Value:
-        return replace(value, tags=value.tags | seen)
-    if isinstance(value, Box) and value.items is not None:
-        return Box(value.kind, [tagged(i, seen) for i in value.items], value.keys, value.element, value.loops, value.ids)
-    return value
-
-
-def collated(item: object) -> object:
-    """A batch of items: arrays and numbers become tensors on the host."""
-    if isinstance(item, Tensor):
-        return replace(item, numpy=False, scalar=False, factory=0, device=item.device or "cpu")
-    if isinstance(item, Box):
-        return Box("tuple", None if item.items is None else [collated(i) for i in item.items], element=collated(item.element))
-    if isinstance(item, Const | Number):
-        return Tensor(device="cpu")
-    return Value(graph(item), tags(item))

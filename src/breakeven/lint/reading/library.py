@@ -11,21 +11,81 @@ from breakeven.lint.reading import modules
 from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import (
-    NOTHING, UNKNOWN, Box, Clock, Const, Device, Number, Ref, Tensor, Thing, Value, graph,
-)  # fmt: skip
+    NOTHING,
+    UNKNOWN,
+    Box,
+    Clock,
+    Const,
+    Device,
+    Number,
+    Reading,
+    Ref,
+    Tensor,
+    Thing,
+    Value,
+    graph,
+)
 
 Handler = Callable[[State, str, "list[object]", "dict[str, object]", ast.expr], object]
 
-_FACTORIES = {"zeros", "ones", "randn", "rand", "empty", "full", "randint", "arange", "linspace", "logspace", "eye", "normal", "range"}
+_FACTORIES = {
+    "zeros",
+    "ones",
+    "randn",
+    "rand",
+    "empty",
+    "full",
+    "randint",
+    "arange",
+    "linspace",
+    "logspace",
+    "eye",
+    "normal",
+    "range",
+}
 _LIKE = {"zeros_like", "ones_like", "randn_like", "rand_like", "empty_like", "full_like", "randint_like"}
 _FROM_DATA = {"tensor", "as_tensor", "from_numpy", "asarray", "FloatTensor", "LongTensor", "Tensor", "DoubleTensor", "frombuffer"}
 _JOINS = {"stack", "cat", "concat", "concatenate", "hstack", "vstack"}
-_CLOCKS = {"time.time", "time.perf_counter", "time.monotonic", "time.process_time", "time.time_ns", "time.perf_counter_ns",
-           "timeit.default_timer", "time.monotonic_ns"}  # fmt: skip
-_NUMPY_FLOATS = {"rand", "randn", "random", "standard_normal", "normal", "uniform", "zeros", "ones", "linspace", "exponential", "empty",
-                 "random_sample", "gamma", "beta", "full"}  # fmt: skip
-_DRAWS = {"random.randint", "random.randrange", "random.choice", "random.uniform", "random.random", "random.choices", "random.sample",
-          "random.expovariate", "random.gauss", "numpy.random.randint", "numpy.random.choice"}  # fmt: skip
+_CLOCKS = {
+    "time.time",
+    "time.perf_counter",
+    "time.monotonic",
+    "time.process_time",
+    "time.time_ns",
+    "time.perf_counter_ns",
+    "timeit.default_timer",
+    "time.monotonic_ns",
+}
+_NUMPY_FLOATS = {
+    "rand",
+    "randn",
+    "random",
+    "standard_normal",
+    "normal",
+    "uniform",
+    "zeros",
+    "ones",
+    "linspace",
+    "exponential",
+    "empty",
+    "random_sample",
+    "gamma",
+    "beta",
+    "full",
+}
+_DRAWS = {
+    "random.randint",
+    "random.randrange",
+    "random.choice",
+    "random.uniform",
+    "random.random",
+    "random.choices",
+    "random.sample",
+    "random.expovariate",
+    "random.gauss",
+    "numpy.random.randint",
+    "numpy.random.choice",
+}
 _SAVES = {"torch.save", "pickle.dump", "joblib.dump", "numpy.save", "numpy.savez", "safetensors.torch.save_file"}
 
 
@@ -41,9 +101,19 @@ def call(state: State, path: str, args: list[object], options: dict[str, object]
     if path.startswith("torch."):
         return _torch(state, root, name, args, options, node)
     if path in _CLOCKS:
-        return Clock(line=node.lineno, node=id(node), work=state.work, pending=state.pending, loops=len(state.loops), steps=state.steps, epochs=state.epochs)
+        return Clock(
+            line=node.lineno,
+            node=id(node),
+            work=state.work,
+            pending=state.pending,
+            loops=len(state.loops),
+            steps=state.steps,
+            epochs=state.epochs,
+        )
+    if name in ("choice", "choices", "sample") and root == "random" and args and isinstance(args[0], Box):
+        return _drawn(state, name, args[0])
     if path in _DRAWS:
-        return Number(terms=((state.symbol(), 1),)) if name in ("randint", "randrange", "choice") else _varying(state)
+        return Number(terms=((state.symbol(), 1),)) if name not in ("choices", "sample") else UNKNOWN
     if root.startswith("numpy"):
         return _numpy(state, root, name, args, options, node)
     state.escaped(*args, *options.values())
@@ -62,10 +132,13 @@ def _torch(state: State, root: str, name: str, args: list[object], options: dict
         return _function(state, name, args, options, node)
     if root == "torch.nn.utils.rnn":
         return _packing(state, name, args, options, node)
-    if root.startswith(("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")):
+    if root.startswith(
+        ("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")
+    ):
         return Thing(f"{root}.{name}", None, {}, args, options, line=node.lineno)
     if root.startswith("torch.nn.utils"):
-        return ops.unknown()
+        found = tensors(*args[:1])
+        return Tensor(device=found[0].device if found else None, scalar=True) if name.startswith("clip_grad") else ops.unknown()
     state.escaped(*args, *options.values())
     return ops.unknown(*args, *options.values())
 
@@ -80,12 +153,12 @@ def _optimizer_mode(options: dict[str, object]) -> int:
 def _function(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
     """`torch.name(...)` and `torch.nn.functional.name(...)`."""
     if name in _FACTORIES:
-        return ops.made(state, node, options, args)
+        return replace(ops.made(state, node, options, args), zeros=name == "zeros")
     if name == "randperm":
         return replace(ops.made(state, node, options, args), dtype="int64", factory=0)
     if name in _LIKE:
         like = args[0] if args and isinstance(args[0], Tensor) else None
-        return ops.made(state, node, options, [], like=like)
+        return replace(ops.made(state, node, options, [], like=like), zeros=name == "zeros_like")
     if name in _FROM_DATA:
         return _from_data(state, name, args, options, node)
     if name in _JOINS:
@@ -128,14 +201,25 @@ def _from_data(state: State, name: str, args: list[object], options: dict[str, o
         double = node.lineno if value.numpy and value.double_line else value.double_line
         return replace(value, device=device, numpy=False, double_line=double, ids=NOTHING if name != "as_tensor" else value.ids)
     tensor = ops.made(state, node, options, [], random=False)
-    literal = isinstance(value, Box) and value.items is not None and all(isinstance(i, Const | Number) and not ops.varies(i) for i in value.items)
-    scalar = isinstance(value, Const | Number | ops.Reading)
+    literal = (
+        isinstance(value, Box)
+        and value.items is not None
+        and all(isinstance(i, Const | Number) and not ops.varies(i) for i in value.items)
+    )
+    scalar = isinstance(value, Const | Number | Reading)
     dtype = {"LongTensor": "int64", "DoubleTensor": ops.FLOAT64}.get(name, tensor.dtype)
     for inner in tensors(value):
         if inner.device != "cpu" and not inner.numpy:
             ops.read(state, "item", node, inner, name)
-    return replace(tensor, scalar=scalar, dtype=dtype, factory=node.lineno if literal and tensor.device == "cpu" else 0,
-                   double_line=node.lineno if dtype == ops.FLOAT64 else 0, tags=value.tags if isinstance(value, Value) else NOTHING)  # fmt: skip
+    return replace(
+        tensor,
+        scalar=scalar,
+        dtype=dtype,
+        factory=node.lineno if literal and tensor.device == "cpu" else 0,
+        made_in=state.open_loops(),
+        double_line=node.lineno if dtype == ops.FLOAT64 else 0,
+        tags=value.tags if isinstance(value, Value) else NOTHING,
+    )
 
 
 def _joined(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
@@ -163,30 +247,38 @@ def _numpy(state: State, root: str, name: str, args: list[object], options: dict
     if name in ("default_rng", "RandomState"):
         return Thing("numpy.random.Generator")
     if name in _NUMPY_FLOATS:
-        return numpy_floats(name, options, node)
+        return numpy_floats(state, name, options, node)
     if name in ("array", "asarray", "asanyarray", "float32", "float64"):
         inner = tensors(*args[:1])
-        dtype = ops.dtype_of(options.get("dtype")) or (ops.FLOAT64 if name == "float64" else "float32" if name == "float32" else None)
+        dtype = ops.dtype_of(options.get("dtype")) or (
+            ops.FLOAT64 if name == "float64" else "float32" if name == "float32" else None
+        )
         base = inner[0] if inner else Tensor(device="cpu", numpy=True)
         if inner and not base.numpy and base.device != "cpu":
             ops.read(state, "item", node, base, name)
         dtype = dtype or base.dtype
-        return replace(base, numpy=True, device="cpu", dtype=dtype, double_line=node.lineno if dtype == ops.FLOAT64 else 0, ids=NOTHING)
+        return replace(
+            base, numpy=True, device="cpu", dtype=dtype, double_line=node.lineno if dtype == ops.FLOAT64 else 0, ids=NOTHING
+        )
     if tensors(*args, *options.values()):
         return replace(ops.combine(state, name, node, [*args, *options.values()]), numpy=True, ids=NOTHING)
     return UNKNOWN
 
 
-def numpy_floats(name: str, options: dict[str, object], node: ast.AST) -> Tensor:
+def numpy_floats(state: State, name: str, options: dict[str, object], node: ast.AST) -> Tensor:
     """An array that NumPy made of floating-point numbers, out of nothing."""
     dtype = ops.dtype_of(options.get("dtype")) or ops.FLOAT64
     line = getattr(node, "lineno", 0)
     drawn = name not in ("zeros", "ones", "empty", "full", "linspace")
-    return Tensor(device="cpu", dtype=dtype, numpy=True, double_line=line if dtype == ops.FLOAT64 else 0, born=line, factory=line if drawn else 0)
+    tensor = Tensor(device="cpu", dtype=dtype, numpy=True, double_line=line if dtype == ops.FLOAT64 else 0, born=line)
+    return replace(tensor, factory=line, made_in=state.open_loops()) if drawn else tensor
 
 
-def _varying(state: State) -> Value:
-    return Value(tags=frozenset({state.symbol()}))
+def _drawn(state: State, name: str, box: Box) -> object:
+    """`random.sample(items, k)` and its like: elements of a list that is known."""
+    numbers = any(isinstance(item, Number | Const) for item in (*(box.items or ()), box.element))
+    element = Number(terms=((state.symbol(), 1),)) if numbers else state.element(box)
+    return element if name == "choice" else Box("list", None, None, element, len(state.loops))
 
 
 def _device(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Device:
@@ -203,9 +295,9 @@ def _noted(kind: str) -> Handler:
     """A handler that writes the call down."""
 
     def handler(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
-        number = ops.index_of(args[0]) if args else None
-        value = args[0].value if args and isinstance(args[0], Const) else None
-        state.note(kind, node, name="off" if value is False else name, number=number or 0)
+        asked = args[0] if args else Const(value=True)
+        known = asked.value if isinstance(asked, Const) else ops.index_of(asked)
+        state.note(kind, node, name=name if known and known != "default" else "off")
         return Thing(f"noted.{kind}")
 
     return handler

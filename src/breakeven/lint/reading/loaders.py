@@ -10,13 +10,62 @@ from breakeven.lint.reading.state import State
 from breakeven.lint.reading.values import Class, Const, Function, Thing
 
 _CHEAP = {
-    "tensor", "from_numpy", "as_tensor", "float", "long", "int", "len", "FloatTensor", "LongTensor", "squeeze", "unsqueeze", "view",
-    "item", "to", "astype", "reshape", "bool", "double", "str", "tuple", "is_tensor", "tolist", "isinstance", "copy", "clone", "array",
-    "asarray", "float32", "type", "get", "dict",
-}  # fmt: skip
+    "tensor",
+    "from_numpy",
+    "as_tensor",
+    "float",
+    "long",
+    "int",
+    "len",
+    "FloatTensor",
+    "LongTensor",
+    "squeeze",
+    "unsqueeze",
+    "view",
+    "item",
+    "to",
+    "astype",
+    "reshape",
+    "bool",
+    "double",
+    "str",
+    "tuple",
+    "is_tensor",
+    "tolist",
+    "isinstance",
+    "copy",
+    "clone",
+    "array",
+    "asarray",
+    "float32",
+    "type",
+    "get",
+    "dict",
+}
 #: Calls that read, decode, wait or transform: each alone is work.
-_DEAR = ("open", "read", "load", "imread", "sleep", "decode", "fromfile", "transform", "augment", "resize", "fft", "crop", "download", "query",
-         "parse", "tokenize", "encode", "fetch", "rotate", "filter", "convolve")  # fmt: skip
+_DEAR = (
+    "open",
+    "read",
+    "load",
+    "imread",
+    "sleep",
+    "decode",
+    "fromfile",
+    "transform",
+    "augment",
+    "resize",
+    "fft",
+    "crop",
+    "download",
+    "query",
+    "parse",
+    "tokenize",
+    "encode",
+    "fetch",
+    "rotate",
+    "filter",
+    "convolve",
+)
 _DEEPEST = 4
 #: Data sets of torchvision and torchaudio that decode each item.
 _DECODING = ("torchvision.datasets", "torchaudio.datasets")
@@ -30,9 +79,7 @@ def note(state: State, args: list[object], options: dict[str, object], node: ast
     workers = args[5] if len(args) > 5 else options.get("num_workers", Const(value=0))
     count = ops.index_of(workers)
     kind = weight(state, dataset)
-    if kind == "rows" and not whole and "batch_sampler" not in options:
-        state.note("loader", node, name="rows", number=-1 if count is None else count)
-    elif kind == "rows" and "batch_sampler" in options:
+    if (kind == "rows" and not whole and "batch_sampler" not in options) or (kind == "rows" and "batch_sampler" in options):
         state.note("loader", node, name="rows", number=-1 if count is None else count)
     elif kind == "heavy" and count == 0:
         state.note("loader", node, name="heavy", number=0)
@@ -90,8 +137,8 @@ def _calls(state: State, function: Function, cls: Class | None, depth: int) -> I
             inner = _member(cls, target.attr) if own and cls else None
         else:
             name = getattr(target, "id", "")
-            inner = function.scope.find(name)
-            inner = inner if isinstance(inner, Function) else None
+            found = function.scope.find(name)
+            inner = found if isinstance(found, Function) else None
             yield name
         if inner is not None:
             yield from _calls(state, inner, cls, depth + 1)
@@ -100,5 +147,3 @@ def _calls(state: State, function: Function, cls: Class | None, depth: int) -> I
 def _returns_rows(function: Function) -> bool:
     """Whether the result is looked up by the index: `return self.x[i], self.y[i]`."""
     return any(isinstance(node, ast.Subscript) for node in ast.walk(function.node))
-
-

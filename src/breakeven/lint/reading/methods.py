@@ -11,13 +11,48 @@ from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, Method, Number, Ref, Tensor, Value, graph
 
-_SAME = {"contiguous", "requires_grad_", "clone", "pin_memory", "share_memory_", "retain_grad", "copy", "view_as", "expand_as", "values"}
+_SAME = {
+    "contiguous",
+    "requires_grad_",
+    "clone",
+    "pin_memory",
+    "share_memory_",
+    "retain_grad",
+    "copy",
+    "view_as",
+    "expand_as",
+    "values",
+}
 _CASTS = {"double", "float", "half", "long", "int", "bool", "bfloat16", "short", "byte"}
 _SPLITS = {"split", "chunk", "unbind", "tensor_split"}
-_SHAPES = {"view", "reshape", "flatten", "permute", "transpose", "swapaxes", "t", "expand", "repeat", "movedim", "squeeze", "ravel"}
+_SHAPES = {
+    "view",
+    "reshape",
+    "flatten",
+    "permute",
+    "transpose",
+    "swapaxes",
+    "t",
+    "expand",
+    "repeat",
+    "movedim",
+    "squeeze",
+    "ravel",
+}
 _READS = {"item": "item", "tolist": "item", "__float__": "item", "__bool__": "truth"}
 _NEW = {"new_zeros", "new_ones", "new_empty", "new_full", "new_tensor"}
-_SIZES = {"size", "dim", "ndimension", "numel", "nelement", "stride", "element_size", "get_device", "is_floating_point", "is_contiguous"}
+_SIZES = {
+    "size",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "stride",
+    "element_size",
+    "get_device",
+    "is_floating_point",
+    "is_contiguous",
+}
 
 
 def attribute(state: State, tensor: Tensor, name: str) -> object:
@@ -37,7 +72,9 @@ def attribute(state: State, tensor: Tensor, name: str) -> object:
     return Method(name, tensor)
 
 
-def call_method(state: State, tensor: Tensor, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
+def call_method(
+    state: State, tensor: Tensor, name: str, args: list[object], options: dict[str, object], node: ast.expr
+) -> object:
     """What a method of a tensor gives."""
     if name in ("to", "cuda", "cpu", "type", "to_device"):
         return _to(state, tensor, name, args, options, node)
@@ -87,7 +124,12 @@ def _operation(state: State, tensor: Tensor, name: str, args: list[object], opti
     if name.endswith("_") and not name.startswith("_"):
         if tensor.parameter and state.loops and any(t.gradient for t in tensors(*args)):
             state.note("updated", node, tensor, name=name)
-        return replace(ops.combine(state, name, node, [tensor, *args]), device=tensor.device, parameter=tensor.parameter, factory=tensor.factory)
+        return replace(
+            ops.combine(state, name, node, [tensor, *args]),
+            device=tensor.device,
+            parameter=tensor.parameter,
+            factory=tensor.factory,
+        )
     if name in ("register_hook", "is_set_to", "data_ptr", "dtype"):
         return UNKNOWN
     return ops.combine(state, name, node, [tensor, *args])
@@ -149,33 +191,50 @@ def _backward(state: State, tensor: Tensor, args: Sequence[object]) -> object:
 def taken(state: State, tensor: Tensor, index: object, node: ast.AST) -> Tensor:
     """`tensor[index]`."""
     parts = index.items if isinstance(index, Box) and index.items is not None and index.kind == "tuple" else [index]
-    ones, dimension, seen, grows, whole = set(), 0, tensor.tags, tensor.varies, True
+    ones: set[int] = set()
+    taken_from, kept = 0, 0  # dimensions of the tensor that are done with, and of the result
+    seen, grows, whole = tensor.tags, tensor.varies, True
     for part in parts:
+        if isinstance(part, Const) and part.value is None:
+            ones.add(kept)
+            kept += 1
+            continue
         if isinstance(part, Tensor):
             whole = False
-            if part.mask and not part.numpy:
-                ops.read(state, "mask", node, replace(part, device=part.device or tensor.device), "mask")
-                grows = True
-            elif tensor.device == "cpu" and part.device == "cuda" and not part.scalar:
-                state.note("mismatch", node, tensor, name="index")
+            grows = _by_tensor(state, tensor, part, node) or grows
             seen |= part.tags
-            dimension += 1
+            kept += 1
         elif isinstance(part, Number):
             seen |= part.tags | {symbol for symbol, _ in part.terms if symbol > 0}
         elif isinstance(part, Box) and part.kind == "slice":
             length, marks = part.items or [UNKNOWN, UNKNOWN]
             seen |= marks.tags if isinstance(marks, Value) else NOTHING
-            if ops.index_of(length) == 1:
-                ones.add(dimension)
+            if ops.index_of(length) == 1 or (length is UNKNOWN and taken_from in tensor.ones):
+                ones.add(kept)
             grows = grows or ops.varies(length)
-            dimension += 1
-        elif isinstance(part, Const) and part.value is None:
-            ones.add(dimension)
-            dimension += 1
+            kept += 1
         elif isinstance(part, Value):
             seen |= part.tags
             whole = whole and isinstance(part, Const)
+            kept += isinstance(part, Const)
+        taken_from += 1
+    ones |= {d - taken_from + kept for d in tensor.ones if d >= taken_from}
     return replace(
-        tensor, ones=frozenset(ones), tags=seen, varies=grows, factory=0, origin=tensor.origin if whole else 0,
+        tensor,
+        ones=frozenset(ones),
+        tags=seen,
+        varies=grows,
+        factory=0,
+        origin=tensor.origin if whole else 0,
         ids=tensor.ids if state.grad else NOTHING,
-    )  # fmt: skip
+    )
+
+
+def _by_tensor(state: State, tensor: Tensor, index: Tensor, node: ast.AST) -> bool:
+    """An index that is a tensor: a mask has to be counted first; whether the size of the result varies with it."""
+    if index.mask and not index.numpy:
+        ops.read(state, "mask", node, replace(index, device=index.device or tensor.device), "mask")
+        return True
+    if tensor.device == "cpu" and index.device == "cuda" and not index.scalar:
+        state.note("mismatch", node, tensor, name="index")
+    return False

@@ -41,7 +41,7 @@ def is_module(cls: Class) -> bool:
 
 
 def children(thing: Thing) -> Iterator[Thing]:
-    """The modules directly within one: attributes, and what `ModuleList` and `Sequential` hold. A plain list is not looked into."""
+    """The modules directly within one: attributes, and what `ModuleList` and `Sequential` hold, but nothing in plain lists."""
     for value in thing.attrs.values():
         if isinstance(value, Thing) and value.module:
             yield value
@@ -91,7 +91,9 @@ def cast(state: State, thing: Thing, dtype: str | None, node: ast.AST) -> None:
         module.double_line = line if dtype == ops.FLOAT64 else 0
 
 
-def call_own_method(state: State, thing: Thing, name: str, args: list[object], options: dict[str, object], node: ast.AST) -> object:
+def call_own_method(
+    state: State, thing: Thing, name: str, args: list[object], options: dict[str, object], node: ast.AST
+) -> object:
     """A method that every module has; `NotImplemented` for others."""
     if name in ("cuda", "cpu", "to", "double", "float", "half", "to_empty"):
         if name in ("cuda", "cpu"):
@@ -149,11 +151,8 @@ def call(state: State, thing: Thing, args: list[object], options: dict[str, obje
     if thing.device in ("cpu", "cuda") and "Loss" not in kind and kind not in _ACTIVATIONS and _weighs(kind):
         found = [*found, Tensor(device=thing.device)]
     if thing.double_line:
-        found = [replace(found[0], double_line=thing.double_line, dtype=ops.FLOAT64), *found[1:]]
-        thing.used_double = True
+        found = [*found, Tensor(device=thing.device, dtype=ops.FLOAT64, double_line=thing.double_line)]
     result_tensor = ops.combine(state, _ACTIVATIONS.get(kind, kind), node, found)
-    if thing.double_line:
-        result_tensor = replace(result_tensor, double_line=thing.double_line, dtype=ops.FLOAT64)
     if result_tensor.device != "cpu" and _weighs(kind):
         state.launched()
     return _result(state, thing, kind, args, found, result_tensor, node)
@@ -179,7 +178,8 @@ def _result(
     if kind in CELLS:
         own = found[0]
         other = tensors(*args[1:2])
-        behind = other[0] if other else Tensor(tags=tags(*args[1:2]))
+        changed = [t for t in other if not t.origin]
+        behind = changed[0] if changed else other[0] if other else Tensor(tags=tags(*args[1:2]), origin=-1)
         origin = state.note("cell", node, own, behind, name=kind)
         clean = replace(result, origin=origin, tags=own.tags)
         return Box("tuple", [clean, clean]) if kind == "LSTMCell" else clean
@@ -191,7 +191,8 @@ def _result(
         state.note("disturbed", node, found[0], name=kind)
     if kind == "MultiheadAttention":
         return Box("tuple", [result, result])
-    return replace(result, scalar=False)
+    kept = found[0].ones if not kind.startswith("Conv") else NOTHING
+    return replace(result, scalar=False, ones=kept)
 
 
 def _recurrent(state: State, thing: Thing, kind: str, args: list[object], found: list[Tensor], node: ast.expr) -> int:

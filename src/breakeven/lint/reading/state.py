@@ -69,6 +69,10 @@ class State:
         """What iterating over a value gives each time."""
         raise NotImplementedError
 
+    def attribute(self, owner: object, name: str) -> object:
+        """An attribute of something."""
+        raise NotImplementedError
+
     # What happens.
 
     def note(
@@ -100,6 +104,10 @@ class State:
         """A fresh name for a number that stays as it is."""
         self._constants -= 1
         return self._constants
+
+    def open_loops(self) -> frozenset[int]:
+        """The tags of the loops that are open."""
+        return frozenset(loop.symbol for loop in self.loops)
 
     def launched(self) -> None:
         """Device work has been issued."""

@@ -8,22 +8,97 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from breakeven.lint.reading.state import State, tags, tensors
-from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Const, Device, Number, Reading, Ref, Tensor, Value, graph
+from breakeven.lint.reading.values import (
+    NOTHING,
+    UNKNOWN,
+    Box,
+    Const,
+    Device,
+    Number,
+    Reading,
+    Ref,
+    Remainder,
+    Tensor,
+    Value,
+    graph,
+)
 
 FLOAT64 = "float64"
 _DTYPES = {
-    "double": FLOAT64, "float64": FLOAT64, "float": "float32", "float32": "float32", "half": "float16", "float16": "float16",
-    "bfloat16": "bfloat16", "long": "int64", "int64": "int64", "int": "int32", "int32": "int32", "bool": "bool", "uint8": "uint8",
-    "int8": "int8", "short": "int16", "int16": "int16", "byte": "uint8", "float_": FLOAT64,
-}  # fmt: skip
+    "double": FLOAT64,
+    "float64": FLOAT64,
+    "float": "float32",
+    "float32": "float32",
+    "half": "float16",
+    "float16": "float16",
+    "bfloat16": "bfloat16",
+    "long": "int64",
+    "int64": "int64",
+    "int": "int32",
+    "int32": "int32",
+    "bool": "bool",
+    "uint8": "uint8",
+    "int8": "int8",
+    "short": "int16",
+    "int16": "int16",
+    "byte": "uint8",
+    "float_": FLOAT64,
+}
 _WHOLE = {"int64", "int32", "int16", "int8", "uint8", "bool"}
 #: Operations without a gradient: what they give has no graph.
 FLAT = {
-    "argmax", "argmin", "argsort", "eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "sign", "any", "all", "detach",
-    "detach_", "logical_and", "logical_or", "logical_not", "zeros_like", "ones_like", "rand_like", "randn_like", "empty_like",
-    "full_like", "randint_like", "bincount", "searchsorted", "bucketize", "one_hot", "multinomial", "bernoulli", "round", "floor",
-}  # fmt: skip
-TRUTH = {"eq", "ne", "lt", "le", "gt", "ge", "isnan", "isinf", "isfinite", "logical_and", "logical_or", "logical_not", "any", "all"}
+    "argmax",
+    "argmin",
+    "argsort",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "sign",
+    "any",
+    "all",
+    "detach",
+    "detach_",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "zeros_like",
+    "ones_like",
+    "rand_like",
+    "randn_like",
+    "empty_like",
+    "full_like",
+    "randint_like",
+    "bincount",
+    "searchsorted",
+    "bucketize",
+    "one_hot",
+    "multinomial",
+    "bernoulli",
+    "round",
+    "floor",
+}
+TRUTH = {
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "logical_and",
+    "logical_or",
+    "logical_not",
+    "any",
+    "all",
+}
 #: Operations that hold the host up until the device has counted.
 COUNTING = {"nonzero", "masked_select", "unique", "unique_consecutive", "equal", "allclose", "argwhere"}
 REDUCTIONS = {"sum", "mean", "std", "var", "norm", "max", "min", "prod", "median", "any", "all", "logsumexp", "amax", "amin"}
@@ -59,7 +134,13 @@ def dtype_of(value: object) -> str | None:
 
 
 def made(
-    state: State, node: ast.AST, options: dict[str, object], args: Sequence[object], *, like: Tensor | None = None, random: bool = True
+    state: State,
+    node: ast.AST,
+    options: dict[str, object],
+    args: Sequence[object],
+    *,
+    like: Tensor | None = None,
+    random: bool = True,
 ) -> Tensor:
     """A new tensor of a factory such as `torch.zeros`."""
     line = getattr(node, "lineno", 0)
@@ -79,6 +160,7 @@ def made(
         dtype=dtype,
         scalar=bool(args) and isinstance(args[0], Box) and args[0].items == [],
         factory=line if on_host else 0,
+        made_in=state.open_loops() if on_host else NOTHING,
         double_line=(state.double or line) if dtype == FLOAT64 else 0,
         born=line,
         varies=any(varies(a) for a in args) or bool(like and like.varies),
@@ -94,6 +176,8 @@ def varies(value: object) -> bool:
     """Whether a size is drawn anew each time."""
     if isinstance(value, Number):
         return value.varies
+    if isinstance(value, Remainder):
+        return True
     if isinstance(value, Box):
         return any(varies(item) for item in (*(value.items or ()), value.element))
     return False
@@ -105,6 +189,7 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
     check_devices(state, name, node, found)
     devices = {t.device for t in found if not t.scalar} or {t.device for t in found}
     device = "cuda" if "cuda" in devices else next(iter(devices)) if len(devices) == 1 else None
+    out_of_nothing = bool(found) and all(t.factory for t in found)
     doubles = [t for t in found if t.double_line and not t.scalar]
     base = found[0] if found else Tensor()
     reached = NOTHING
@@ -121,6 +206,9 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
         double_line=doubles[0].double_line if doubles and name not in TRUTH else 0,
         born=getattr(node, "lineno", 0),
         varies=any(t.varies for t in found),
+        factory=found[0].factory if out_of_nothing else 0,
+        made_in=found[0].made_in if out_of_nothing else NOTHING,
+        ones=frozenset.intersection(*(t.ones for t in found if not t.scalar)) if any(not t.scalar for t in found) else NOTHING,
         gradient=any(t.gradient for t in found),
         mask=name in TRUTH or (name in ("invert", "and", "or", "xor") and base.mask),
     )

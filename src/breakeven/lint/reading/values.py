@@ -65,6 +65,7 @@ class Tensor(Value, frozen=True):
     scalar: bool = False  # surely without dimensions
     numpy: bool = False
     factory: int = 0  # line where it was made on the host out of nothing
+    made_in: frozenset[int] = NOTHING  # loops that were open there
     double_line: int = 0  # line where it became float64
     born: int = 0  # line where it was made or moved last
     ones: frozenset[int] = NOTHING  # dimensions of length one
@@ -72,6 +73,7 @@ class Tensor(Value, frozen=True):
     moved: int = 0  # line of the copy to the device that it came from, in the same loop
     parameter: bool = False
     mask: bool = False  # of truth values
+    zeros: bool = False  # nothing but zeros
     gradient: bool = False  # taken from a parameter's `.grad`
     origin: int = 0  # record of the call that gave it, as it is; below zero: the tag of a name that carried it
 
@@ -158,7 +160,6 @@ class Thing:
     module: bool = False
     line: int = 0
     double_line: int = 0
-    used_double: bool = False
 
 
 @dataclass
@@ -233,6 +234,7 @@ def join_tensors(first: Tensor, second: Tensor) -> Tensor:
         scalar=first.scalar and second.scalar,
         numpy=first.numpy and second.numpy,
         factory=first.factory and second.factory,
+        made_in=first.made_in & second.made_in,
         double_line=first.double_line and second.double_line,
         born=first.born,
         ones=first.ones & second.ones,

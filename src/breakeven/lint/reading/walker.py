@@ -8,13 +8,28 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from breakeven.lint.reading import modules
-from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.expressions import Expressions
+from breakeven.lint.reading.assignments import Assignments
 from breakeven.lint.reading.facts import Facts, Loop
-from breakeven.lint.reading.state import Frame, tags, tensors
+from breakeven.lint.reading.state import Frame
 from breakeven.lint.reading.values import (
-    NOTHING, UNKNOWN, Box, Class, Clock, Const, Device, Duration, Function, Number, Ref, Remainder, Scope, Sometimes, Tensor,
-    Text, Thing, Value, graph, join,
+    UNKNOWN,
+    Box,
+    Class,
+    Clock,
+    Const,
+    Device,
+    Duration,
+    Function,
+    Number,
+    Ref,
+    Remainder,
+    Scope,
+    Sometimes,
+    Tensor,
+    Text,
+    Thing,
+    Value,
+    join,
 )  # fmt: skip
 
 _NO_GRAD = ("torch.no_grad", "torch.inference_mode", "torch.autograd.no_grad", "torch.autograd.inference_mode")
@@ -37,7 +52,7 @@ def read_file(tree: ast.Module, statements: int, names_device: bool) -> Facts:
     return walker.facts
 
 
-class Walker(Expressions):
+class Walker(Assignments):
     """Executes statements on what names may stand for."""
 
     def __init__(self, statements: int) -> None:
@@ -107,8 +122,6 @@ class Walker(Expressions):
             result = value if result is None else join_returned(result, value)
         return Const(value=None) if result is None else result
 
-    # Definitions.
-
     def _define(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
         function = Function(node, self.scope)
         for decorator in node.decorator_list:
@@ -158,104 +171,6 @@ class Walker(Expressions):
     def _import_from(self, node: ast.ImportFrom) -> None:
         for alias in node.names:
             self.scope.names[alias.asname or alias.name] = Ref(path=f"{node.module or ''}.{alias.name}")
-
-    # Assignments.
-
-    def _assign(self, node: ast.Assign) -> None:
-        value = self.evaluate(node.value)
-        for target in node.targets:
-            self.bind(target, value)
-
-    def _assign_annotated(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            self.bind(node.target, self.evaluate(node.value))
-
-    def bind(self, target: ast.expr, value: object) -> None:
-        """Assigns to a name, a tuple, an attribute or an element."""
-        if isinstance(target, ast.Name):
-            self.scope.names[target.id] = value
-        elif isinstance(target, ast.Tuple | ast.List):
-            self._unpack(target.elts, value)
-        elif isinstance(target, ast.Starred):
-            self.bind(target.value, Box("list", None, element=self.element(value)))
-        elif isinstance(target, ast.Attribute):
-            self._set_attribute(target, value)
-        elif isinstance(target, ast.Subscript):
-            self._set_item(target, value)
-
-    def _unpack(self, targets: list[ast.expr], value: object) -> None:
-        items = value.items if isinstance(value, Box) else None
-        if items is not None and len(items) == len(targets) and not any(isinstance(t, ast.Starred) for t in targets):
-            for target, item in zip(targets, items, strict=True):
-                self.bind(target, item)
-            return
-        if isinstance(value, Tensor):
-            part: object = replace(value, origin=value.origin)
-        elif isinstance(value, Box):
-            part = self._any(value)
-        else:
-            part = Value(graph(value), tags(value))
-        for target in targets:
-            self.bind(target, part)
-
-    def _set_attribute(self, target: ast.Attribute, value: object) -> None:
-        owner = self.evaluate(target.value)
-        if isinstance(owner, Thing):
-            owner.attrs[target.attr] = value
-        elif isinstance(owner, Ref) and owner.path == "torch.backends.cudnn" and target.attr == "benchmark":
-            self.note("benchmark", target, name="on" if isinstance(value, Const) and value.value is True else "off")
-        elif isinstance(owner, Tensor) and target.attr == "grad" and isinstance(value, Tensor):
-            self.note("cleared", target, owner, name="grad")
-
-    def _set_item(self, target: ast.Subscript, value: object) -> None:
-        owner, index = self.evaluate(target.value), self.evaluate(target.slice)
-        if isinstance(owner, Box):
-            if owner.keys is not None and isinstance(index, Const):
-                owner.keys[index.value] = value
-            elif not (owner.items is not None and ops.index_of(index) is not None):
-                self.put(owner, value, target)
-            else:
-                owner.items[ops.index_of(index) or 0 : (ops.index_of(index) or 0) + 1] = [value]
-        elif isinstance(owner, Ref) and owner.path == "os.environ" and isinstance(index, Const):
-            self._environment(target, str(index.value), value)
-        elif isinstance(owner, Tensor) and isinstance(value, Tensor) and len(self.loops) > 0:
-            host = value.device == "cpu" and not value.scalar
-            if owner.device == "cuda" and (host or value.moved) and not value.numpy:
-                self.note("joined_copies", target, value, name="item")
-
-    def _environment(self, node: ast.AST, name: str, value: object) -> None:
-        text = value.value if isinstance(value, Const) else None
-        if name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS") and isinstance(text, str) and text.isdigit():
-            self.note("threads", node, name="count", number=int(text))
-        if name == "CUDA_LAUNCH_BLOCKING" and text == "1":
-            self.note("debug", node, name=name)
-
-    def _augment(self, node: ast.AugAssign) -> None:
-        before = self.evaluate(node.target)
-        added = self.evaluate(node.value)
-        if isinstance(before, Box) and isinstance(node.op, ast.Add) and isinstance(added, Box):
-            self.put(before, self._any(added), node)
-            return
-        value = self.binary(node.op, before, added, node)
-        if isinstance(before, Tensor) and before.parameter and isinstance(value, Tensor):
-            if self.loops and any(t.gradient for t in tensors(added)):
-                self.note("updated", node, before, name="in place")
-            value = before
-        elif isinstance(value, Tensor) and tensors(added) and value.ids and self._outlives(node.target, before):
-            event = self.note("kept", node, value, name="sum")
-            value = replace(value, ids=value.ids | {event})
-        self.bind(node.target, value)
-
-    def _outlives(self, target: ast.expr, before: object) -> bool:
-        """Whether a sum goes on from one iteration to the next."""
-        if not self.loops:
-            return False
-        if isinstance(target, ast.Name):
-            tag = self.loops[-1].carried.get(target.id)
-            return tag is not None and tag in tags(before)
-        return isinstance(target, ast.Attribute | ast.Subscript)
-
-    # Control flow.
 
     def _expression(self, node: ast.Expr) -> None:
         self.evaluate(node.value)
@@ -347,7 +262,7 @@ class Walker(Expressions):
         found = self._assigned.get(id(node))
         if found is None:
             inside = (n for statement in node.body for n in ast.walk(statement))
-            found = frozenset(n.id for n in inside if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+            found = frozenset(name for n in inside if (name := assigned_name(n)))
             self._assigned[id(node)] = found
         return found
 
@@ -356,7 +271,9 @@ class Walker(Expressions):
         for item in node.items:
             off = off or self._switches_off(item.context_expr)
             value = self.evaluate(item.context_expr)
-            if isinstance(value, Thing) and value.kind in _PROFILERS or isinstance(value, Thing) and value.kind == "noted.debug_context":
+            if (isinstance(value, Thing) and value.kind in _PROFILERS) or (
+                isinstance(value, Thing) and value.kind == "noted.debug_context"
+            ):
                 self.note("debug", item.context_expr, name=value.kind)
             if item.optional_vars is not None:
                 self.bind(item.optional_vars, value)
@@ -386,6 +303,13 @@ class Walker(Expressions):
                 self.scope.names.pop(target.id, None)
 
 
+def assigned_name(node: ast.AST) -> str:
+    """The name that is assigned to, or of which an element is; empty for other nodes."""
+    if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and isinstance(node.value, ast.Name):
+        return node.value.id
+    return node.id if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) else ""
+
+
 def carried(value: object, tag: int) -> object:
     """A value that may have come from the iteration before."""
     seen = frozenset({tag})
@@ -398,7 +322,7 @@ def carried(value: object, tag: int) -> object:
         if items is None:
             value.element = carried(value.element, tag) if isinstance(value.element, Tensor) else value.element
             return value
-        if value.kind == "tuple" or all(isinstance(i, Tensor) for i in items) and items:
+        if value.kind == "tuple" or (all(isinstance(i, Tensor) for i in items) and items):
             return Box(value.kind, items, value.keys, value.element, value.loops, value.ids)
         return value
     if isinstance(value, Clock | Duration | Device | Ref | Text | Thing | Function | Class):
@@ -410,9 +334,10 @@ def carried(value: object, tag: int) -> object:
 
 def join_returned(first: object, second: object) -> object:
     """What a function returns that returns at several places: a tuple is joined item by item."""
-    if isinstance(first, Box) and isinstance(second, Box) and first.items is not None and second.items is not None:
-        if len(first.items) == len(second.items):
-            return Box(first.kind, [join(a, b) for a, b in zip(first.items, second.items, strict=True)], None, UNKNOWN, 0, NOTHING)
+    mine = first.items if isinstance(first, Box) else None
+    other = second.items if isinstance(second, Box) else None
+    if mine is not None and other is not None and len(mine) == len(other):
+        return Box("tuple", [join(a, b) for a, b in zip(mine, other, strict=True)])
     return join(first, second)
 
 

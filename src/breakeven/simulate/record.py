@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
-from breakeven.simulate.arrays import Ends, edges
+from breakeven.simulate.arrays import Ends, edges, ends
 from breakeven.simulate.heap import Played, play
 from breakeven.simulate.schedule import Engine, Ints, Schedule
 from breakeven.timeline import Lane, Origin, Timeline, schema
@@ -17,18 +19,21 @@ _MEMORY = ("host::empty_cache", "host::cuda_malloc", "host::cuda_free")
 _INPUT = "host::input"
 _ENGINE_NAMES = {Engine.H2D: "h2d", Engine.D2H: "d2h"}
 
+#: Issues beyond which the heap takes seconds (about 10 µs each), and the array path is taken instead.
+MOST_EVENTS: Final = 50_000
+
 #: Lanes: the host's and the marks' come first.
 _HOST, _MARKS = 0, 1
 
 
 def run(schedule: Schedule) -> Timeline:
-    """Play a schedule by events and write down what happened.
+    """Play a schedule and write down what happened: by events, or a very long one by arrays, which give the same times.
 
     The host's lane holds one event per row of the stream, from where the host turned to it to where it was issued, and
     one per wait. Device work lies on the lane of its stream or copy engine and links to the host's event that launched
     it; a wait links to what it waited for. Marks of the steps lie on a lane of their own.
     """
-    played = play(schedule)
+    played = play(schedule) if len(schedule) <= MOST_EVENTS or schedule.loader is not None else _by_arrays(schedule)
     told = _told(schedule)
     lanes = [Lane("host", "cpu", "main"), Lane("host", "cpu", "steps")]
     host, row = _host_events(schedule, played, told)
@@ -40,6 +45,12 @@ def run(schedule: Schedule) -> Timeline:
         {c.name: pl.concat([table[c.name] for table in tables]) for c in schema.EVENTS},
         lanes=lanes, origin=Origin("simulated"), sites=sites,
     )  # fmt: skip
+
+
+def _by_arrays(schedule: Schedule) -> Played:
+    found = ends(schedule)
+    issued, ended, free = found.issued[:, 0], found.ended[:, 0], found.free[:, 0]
+    return Played(issued, issued, ended - schedule.device_ns, ended, free)
 
 
 def _table(height: int, columns: dict[schema.Column, pl.Series | Ints | Sequence[object] | object]) -> pl.DataFrame:
@@ -55,6 +66,10 @@ def _table(height: int, columns: dict[schema.Column, pl.Series | Ints | Sequence
         else:
             made.append(pl.Series(column.name, [value], dtype=column.dtype).new_from_index(0, height))
     return pl.DataFrame(made)
+
+
+def _either(which: NDArray[np.bool_], yes: str, no: str) -> pl.Series:
+    return pl.select(pl.when(pl.Series(which)).then(pl.lit(yes)).otherwise(pl.lit(no))).to_series()
 
 
 def _told(schedule: Schedule) -> pl.DataFrame:
@@ -95,7 +110,7 @@ def _host_events(schedule: Schedule, played: Played, told: pl.DataFrame) -> tupl
         .when(of_row[schema.CALL_OP.name].is_in(_MEMORY)).then(pl.lit("memory"))
         .otherwise(pl.lit("launch"))
     ).to_series()  # fmt: skip
-    kind = np.where(launches, schema.Kind.LAUNCH, schema.Kind.HOST).tolist()
+    kind = _either(launches, schema.Kind.LAUNCH, schema.Kind.HOST)
     table = _table(len(first), {
         schema.EVENT_NAME: of_row[schema.CALL_OP.name], schema.EVENT_KIND: kind, schema.EVENT_LANE: _HOST,
         schema.EVENT_START: start, schema.EVENT_DURATION: played.issued[last] - start,
@@ -125,7 +140,7 @@ def _device_events(
         lane[here] = len(lanes) - 1
     table = _table(len(at), {
         schema.EVENT_NAME: mine[schema.CALL_OP.name],
-        schema.EVENT_KIND: np.where(schedule.engine[at] > 0, schema.Kind.COPY, schema.Kind.COMPUTE).tolist(),
+        schema.EVENT_KIND: _either(schedule.engine[at] > 0, schema.Kind.COPY, schema.Kind.COMPUTE),
         schema.EVENT_LANE: lane, schema.EVENT_START: played.started[at],
         schema.EVENT_DURATION: played.ended[at] - played.started[at], schema.EVENT_LINK: row[at],
         schema.EVENT_STEP: schedule.step[at], schema.EVENT_PHASE: mine[schema.ROW_PHASE.name],
@@ -144,7 +159,7 @@ def _waits(schedule: Schedule, played: Played, told: pl.DataFrame, place: Ints) 
     copies = (schedule.waits[at] == at) & (schedule.engine[at] > 0)
     return _table(len(at), {
         schema.EVENT_NAME: mine[schema.CALL_OP.name],
-        schema.EVENT_KIND: np.where(copies, schema.Kind.COPY, schema.Kind.SYNC).tolist(), schema.EVENT_LANE: _HOST,
+        schema.EVENT_KIND: _either(copies, schema.Kind.COPY, schema.Kind.SYNC), schema.EVENT_LANE: _HOST,
         schema.EVENT_START: played.issued[at], schema.EVENT_DURATION: (played.free - played.issued)[at],
         schema.EVENT_LINK: np.where(copies, -1, place[schedule.waits[at]]), schema.EVENT_STEP: schedule.step[at],
         schema.EVENT_PHASE: mine[schema.ROW_PHASE.name], schema.EVENT_SITE: mine[schema.ROW_SITE.name],

@@ -1,0 +1,177 @@
+"""`why`: runs the script on the CPU and on the virtual GPU, prices what it recorded, and answers.
+
+What it does not know: how the training behaves after the steps that were run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+
+import msgspec
+
+from breakeven import __version__
+from breakeven.capture.request import CaptureRequest
+from breakeven.capture.result import CaptureResult
+from breakeven.capture.run import capture
+from breakeven.costs.calls import price_calls
+from breakeven.costs.host import host_rate, times_at
+from breakeven.costs.host_model import host_model
+from breakeven.diagnose.break_even import break_even
+from breakeven.diagnose.evidence import CpuSide, Evidence
+from breakeven.diagnose.findings import findings
+from breakeven.diagnose.forecast import Forecast
+from breakeven.diagnose.verdict import verdict
+from breakeven.machine.gpus import find_gpu
+from breakeven.machine.hosts import find_host
+from breakeven.machine.records import Cpu, Gpu, Host
+from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
+from breakeven.results.facts import Facts, facts_of
+from breakeven.stats import Estimate
+from breakeven.timeline import OpStream
+from breakeven.workflows.advice import gains
+from breakeven.workflows.cpu_side import in_ms, in_ns, step_of
+from breakeven.workflows.probing import probed_cpu
+from breakeven.workflows.progress import in_words
+
+OnProgress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class WhyRequest:
+    """What is asked.
+
+    Attributes:
+        script: path of a script, or a module's dotted name.
+        args: the script's own arguments.
+        gpus: names of the catalog, at least one; each is predicted.
+        host: the machine that the GPUs sit in; None: this one.
+        steps: most steps to time; None: until the figure is steady.
+        seconds: longest time to time them; None: by the length of a step.
+        mark: `FILE:LINE` that runs once in each step; None: steps are found.
+        quiet: do not show what the script prints.
+    """
+
+    script: str
+    args: tuple[str, ...] = ()
+    gpus: tuple[str, ...] = ("Tesla T4",)
+    host: str | None = None
+    steps: int | None = None
+    seconds: float | None = None
+    mark: str | None = None
+    quiet: bool = False
+
+
+def why(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> WhyReport:
+    """Answer which device the script should run on, why, and what to change.
+
+    Returns:
+        The report; with `failed` set where the script failed or was interrupted, holding what was learned before.
+
+    Raises:
+        InputError: the script, a GPU or the host does not exist.
+        NoAnswer: nothing ran that could be timed.
+    """
+    gpus = [find_gpu(name) for name in request.gpus]
+    caught = capture(_asked(request), in_words(on_progress))
+    on_progress("probing this machine")
+    cpu, doubts = probed_cpu()
+    host = find_host(request.host or "this machine", cpu, host_model().dispatch_us)
+    on_progress("pricing what was recorded")
+    return _answer(request, caught, _Machine(cpu, host, gpus), doubts)
+
+
+@dataclass(frozen=True)
+class _Machine:
+    cpu: Cpu
+    host: Host
+    gpus: list[Gpu]
+
+
+@dataclass(frozen=True)
+class _Judged:
+    """One GPU's forecast, judged."""
+
+    evidence: Evidence
+    verdict: Verdict
+    break_even: BreakEven | None
+
+
+def _asked(request: WhyRequest) -> CaptureRequest:
+    return CaptureRequest(
+        target=request.script, args=request.args, steps=request.steps, seconds=request.seconds, mark=request.mark,
+        show_output=not request.quiet,
+    )  # fmt: skip
+
+
+def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubts: tuple[str, ...]) -> WhyReport:
+    stream = caught.virtual.stream if caught.virtual else None
+    step = step_of(caught.cpu)
+    side = CpuSide(in_ms(step) if step else None, cpu=machine.cpu)
+    judged: list[_Judged] = []
+    if stream is not None and step is not None and len(stream):
+        found = [_judge(gpu, machine, stream, step, side, _facts(caught)) for gpu in machine.gpus]
+        judged = [one for one in found if one is not None]
+    evidence = [one.evidence for one in judged]
+    verdicts = tuple(one.verdict for one in judged)
+    error = caught.error()
+    return WhyReport(
+        script=request.script, unit=caught.cpu.unit if caught.cpu else None, steps=_steps(caught, step),
+        devices=(*_cpu_device(side), *(e.device for e in evidence)),
+        verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
+        break_even=tuple(one.break_even for one in judged if one.break_even is not None),
+        findings=findings(evidence), remedies=gains(evidence),
+        warnings=(*doubts, *_warnings(caught)), machine=_described(machine), versions=_versions(caught),
+        error=str(error) if error else None, failed=error.slug if error else None,
+    )  # fmt: skip
+
+
+def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, step: Estimate, side: CpuSide, facts: Facts) -> _Judged | None:
+    """One GPU: forecast, verdict, break-even, evidence; None where nothing of the step runs on a device."""
+    rate = host_rate(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns(step), cpu=machine.cpu, host=machine.host)
+    forecast = Forecast(gpu, stream, lambda rows, costs: times_at(rows, costs, rate))
+    measured = side.step_ms
+    if forecast.device.step_ms is None or measured is None:
+        return None
+    said = verdict(measured, forecast.prediction.draws, gpu.name)
+    even = break_even(stream, forecast.step, measured, machine.cpu, gpu.name)
+    evidence = Evidence(
+        stream=stream, device=forecast.device, times=forecast.times, price=forecast.price, cpu=side, facts=facts, gpu=gpu,
+        verdict=said,
+    )  # fmt: skip
+    return _Judged(evidence, said, even)
+
+
+def _facts(caught: CaptureResult) -> Facts:
+    noticed = msgspec.to_builtins(caught.virtual.facts) if caught.virtual else {}
+    return facts_of(noticed, gpu_visible=caught.device is not None)
+
+
+def _cpu_device(side: CpuSide) -> tuple[DeviceResult, ...]:
+    return () if side.step_ms is None else (DeviceResult("cpu", "cpu", "measured", side.step_ms, side.account),)
+
+
+def _steps(caught: CaptureResult, step: Estimate | None) -> dict[str, int]:
+    group = caught.cpu.principal if caught.cpu else None
+    stream = caught.virtual.stream if caught.virtual else None
+    return {
+        "warmup": group.warmup if group else 0,
+        "measured": step.n if step else 0,
+        "recorded": stream.steps if stream is not None else 0,
+    }
+
+
+def _warnings(caught: CaptureResult) -> tuple[str, ...]:
+    told = [*caught.warnings, *(caught.cpu.warnings if caught.cpu else ())]
+    if caught.virtual is not None:
+        told += caught.virtual.warnings
+        told += caught.virtual.stream.warnings if caught.virtual.stream is not None else ()
+    return tuple(dict.fromkeys(told))
+
+
+def _described(machine: _Machine) -> dict[str, object]:
+    return {"cpu": asdict(machine.cpu), "host": asdict(machine.host)}
+
+
+def _versions(caught: CaptureResult) -> dict[str, str]:
+    return {"breakeven": __version__, **(caught.cpu.versions if caught.cpu else {})}

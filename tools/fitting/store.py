@@ -1,0 +1,69 @@
+"""A variant's models as they are stored: weights, tables in thousandths, and intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+from fitting.fit import Fitted, Trained, fit_variant
+from fitting.intervals import Errors, Factors, factors, pooled
+from fitting.measurements import Group
+
+#: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
+_UNTRIED = 0.7
+
+
+def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
+    """Every model of a variant by its key."""
+    own: dict[str, Errors] = {}
+    for group, model in fitted.of_groups:
+        error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
+        seen, new = group.fold < 3, group.fold == 3
+        own[f"{group.gpu}|{group.dtype}"] = Errors(error[seen], limits[seen], error[new], limits[new])
+    of_device = factors({k: e for k, e in own.items() if k in fitted.models})
+    away = elsewhere(fitted, groups)
+    return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
+
+
+def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
+    """Factors for devices that were not measured: from each device as the others predict it."""
+    errors = [(e[g.fold < 4], limits[g.fold < 4]) for g, e, limits in left_out(fitted.variant, groups)]
+    errors = [(e, limits) for e, limits in errors if len(e)]
+    if len(errors) < 2:
+        low, high = float(np.exp(-_UNTRIED)), float(np.exp(_UNTRIED))
+        return (low,) * 3, (high,) * 3
+    return pooled(errors)
+
+
+def left_out(variant: str, groups: list[Group]) -> list[tuple[Group, np.ndarray, np.ndarray]]:
+    """Each device's rows with the logarithm of measured over predicted, and limits, by a fit that has not seen that device."""
+    found = []
+    for name in sorted({g.gpu for g in groups}):
+        others = [g for g in groups if g.gpu != name]
+        if not any((g.fold < 3).any() for g in others):
+            continue
+        fitted = fit_variant(variant, others, devices=False)
+        for group in (g for g in groups if g.gpu == name):
+            model = nearest(fitted, group)
+            found.append((group, np.log(group.time_us / model.predict(group)), model.limits(group)))
+    return found
+
+
+def nearest(fitted: Fitted, group: Group) -> Trained:
+    """The model that serves a device which was not measured, as `costs.models` would look it up."""
+    for distance in range(10):
+        for generation in (group.generation + distance, group.generation - distance):
+            key = f"{group.vendor} {generation}|{group.kind}"
+            if key in fitted.models:
+                return fitted.models[key]
+    return fitted.models.get(f"*|{group.kind}", fitted.models["*|any"])
+
+
+def _model(model: Trained, intervals: Factors) -> dict[str, object]:
+    found: dict[str, object] = {}
+    for kind in ("compute", "traffic", "fixed"):
+        found[kind] = {n.split(":")[1]: w for n, w in model.weights.items() if n.startswith(kind)}
+    if model.table is not None:
+        found["table"] = [round(float(v) * 1000) for v in model.table]
+    found["low"], found["high"] = ([round(f, 4) for f in factor] for factor in intervals)
+    return found
+
+
