@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import msgspec
 
@@ -71,13 +71,17 @@ class Document:
         entries: entries of the file.
         lost: entries that could not be decoded.
         warnings: what was wrong with the text as a whole.
+        on_text: takes the text of each batch that could be decoded.
     """
 
     header: dict[str, Any] = field(default_factory=dict)
     entries: int = 0
     lost: int = 0
     warnings: list[str] = field(default_factory=list)
+    on_text: Callable[[bytes], None] | None = None
 
+
+_One = TypeVar("_One")
 
 _STRICT: Final = msgspec.json.Decoder(list[Event])
 _LOOSE: Final = msgspec.json.Decoder(list[_Loose])
@@ -101,17 +105,18 @@ _TRIES: Final = 4
 _DEEPEST: Final = 16
 
 
-def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None]) -> Document:
+def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], document: Document | None = None) -> Document:
     """Hand every event of a Chrome trace to `take`, batch by batch.
 
     Args:
         blocks: the text.
         take: takes the decoded events of a batch; it must not keep them.
+        document: what is filled in and returned; a new one by default.
 
     Raises:
         InputError: the text is no Chrome trace.
     """
-    document = Document()
+    document = Document() if document is None else document
     text = _Text(blocks, document)
     head = _head(text)
     rest = b""
@@ -126,6 +131,30 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None]) ->
     tail = _last_events(rest, document, take)
     document.header = _header(head, tail, document)
     return document
+
+
+def stream_of(blocks: Iterator[bytes], kind: type[_One], take: Callable[[list[_One]], None]) -> None:
+    """Hand every event to `take` as another type with more of its arguments; batches that do not fit it are passed over.
+
+    Args:
+        blocks: the text of a trace that `read_events` has read.
+        kind: a struct, all of whose fields have defaults.
+        take: takes the events of a batch.
+
+    Raises:
+        InputError: the text is no Chrome trace.
+    """
+    decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]  # a type that is given
+
+    def again(piece: bytes) -> None:
+        try:
+            take(decoder.decode(b"[" + piece + b"]"))
+        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+            return
+
+    document = Document()
+    document.on_text = again
+    read_events(blocks, lambda events: None, document)
 
 
 class _Text:
@@ -215,6 +244,8 @@ def _decoded(text: bytes, document: Document, take: Callable[[list[Event]], None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
         return False
     take(events)
+    if document.on_text is not None:
+        document.on_text(text)
     return True
 
 

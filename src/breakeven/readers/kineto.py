@@ -39,8 +39,8 @@ _KINDS: Final = (
 )  # fmt: skip
 _CAUSES: Final = (None, "input", "warmup")
 _PHASES: Final = (None, schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
-#: Microseconds beyond which a start is no time: the year 2500.
-_LATEST_US: Final = 1.7e16
+#: Microseconds from the median start beyond which a start belongs to no trace: a year.
+_FARTHEST_US: Final = 3.2e13
 _COLLECTIVES: Final = ("nccl", "rccl", "oneccl")
 
 
@@ -61,7 +61,7 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     """
     of = _as_operations(raw, _classes(raw.categories)[raw.category])
     lane, lanes = _lanes(raw, of)
-    which = np.flatnonzero((of != _NOTHING) & np.isfinite(raw.ts) & (np.abs(raw.ts) < _LATEST_US))
+    which = np.flatnonzero((of != _NOTHING) & _usable(raw.ts))
     kind, cause, phase = (codes[which] for codes in _meanings(raw, of))
     start, duration = _nanoseconds(raw.ts[which], raw.dur[which])
     marks = kind == _KINDS.index(Kind.STEP)
@@ -254,7 +254,15 @@ def _versions(header: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(header[key])[:40] for key in wanted if isinstance(header.get(key), int | float | str)}
 
 
+def _usable(ts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Starts that are numbers, and near the others."""
+    finite = np.isfinite(ts)
+    middle = float(np.median(ts[finite])) if finite.any() else 0.0
+    near: NDArray[np.bool_] = finite & (np.abs(np.where(finite, ts, middle) - middle) < _FARTHEST_US)
+    return near
+
+
 def _missing(raw: RawColumns, of: Ints) -> tuple[str, ...]:
     """What was left out, counted."""
-    lost = int((~(np.isfinite(raw.ts) & (np.abs(raw.ts) < _LATEST_US)) & (of != _NOTHING)).sum())
+    lost = int((~_usable(raw.ts) & (of != _NOTHING)).sum())
     return (f"{lost} events without a usable start left out",) if lost else ()
