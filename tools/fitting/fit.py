@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from fitting import corrections, growth
@@ -22,6 +22,9 @@ class Options:
 
     Attributes:
         wide, device: of a pooled table and of a device's own; None: no table.
+        kernel_us: no more fixed time than this per kernel. NeuSight's rows begin at 1.5 times the eager floor (some 50 to 100 µs), so
+            that a line through them says little about a small kernel; loops of the same kernels do (DeepBench's shortest products
+            take 6 to 11 µs, its shortest convolutions 12 to 35 µs; gpu-benches' launches 2.0 to 3.3 µs).
         least_rows: below which a table is not worth its knots.
     """
 
@@ -30,6 +33,7 @@ class Options:
     device: float | None = 0.1
     slope: float = 0.3
     least_rows: int = 60
+    kernel_us: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -45,12 +49,12 @@ class Trained:
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
 
     def limits(self, group: Group) -> np.ndarray:
-        """Per row 0, 1 or 2: compute, traffic or fixed time is the largest part."""
+        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part."""
         parts = []
         for kind in ("compute", "traffic", "fixed"):
             parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))
         compute, traffic, fixed = parts
-        return np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
+        return 3 * group.kinds + np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
 
     def predict(self, group: Group) -> np.ndarray:
         """µs with the corrections."""
@@ -72,18 +76,20 @@ class Fitted:
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None),
-    "linear": Options(1.0, None, 0.1, least_rows=500),
-    "bmm": Options(1.0, None, 0.1, least_rows=500),
-    "conv2d": Options(1.0, None, 0.5, least_rows=500),
+    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
+    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
+    "conv2d": Options(1.0, None, 0.5, least_rows=500, kernel_us=15.0),
     "recurrent": Options(0.3, None, None),
     "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
 }  # fmt: skip
 
 
-def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True) -> Fitted:
+def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True, tables: bool = True) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
     options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
+    if not tables:
+        options = replace(options, device=None)
     seen = [g.only(training(g)) for g in groups]
     seen = [g for g in seen if len(g.time_us)]
     models: dict[str, Trained] = {}
@@ -104,10 +110,11 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
 
 def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None) -> Trained:
     rows = stacked(groups)
-    # each device speaks with the root of its number of rows
-    importance = np.concatenate([np.full(len(g.time_us), len(g.time_us) ** -0.5) for g in groups])
+    importance = np.concatenate([_importance(g.source) for g in groups])
     before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
-    found = weights(rows.terms, rows.time_us, importance, before, options.pull if prior is not None else 0.0)
+    most = options.kernel_us if "neusight" in rows.source else np.inf
+    caps = np.array([most if n.startswith("fixed:kernel") else np.inf for n in rows.names])
+    found = weights(rows.terms, rows.time_us, importance, caps, before, options.pull if prior is not None else 0.0)
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)
     if stiffness is None or not axes or len(rows.time_us) < options.least_rows:
@@ -119,3 +126,9 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     left = error - corrections.interpolation(axes, rows.places) @ values
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
+
+
+def _importance(source: np.ndarray) -> np.ndarray:
+    """Each source of each device speaks with the root of its number of rows, so that a large table does not speak for the others."""
+    names, which, counts = np.unique(source, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] ** -0.5)

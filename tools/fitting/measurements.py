@@ -42,10 +42,11 @@ class Group:
     time_us: np.ndarray
     fold: np.ndarray
     source: np.ndarray
+    kinds: np.ndarray
 
     def only(self, rows: np.ndarray) -> Group:
         """Some of its rows."""
-        arrays = ("terms", "places", "least", "time_us", "fold", "source")
+        arrays = ("terms", "places", "least", "time_us", "fold", "source", "kinds")
         return replace(self, **{a: getattr(self, a)[rows] for a in arrays})
 
 
@@ -90,14 +91,14 @@ def _group(rows: pl.DataFrame) -> Group | None:
     return Group(
         part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], kind_of(part.variant, device, first["dtype"]),
         device.vendor, device.generation, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
-        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].to_numpy(),
+        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].str.split("-models").list.first().to_numpy(), full(part.kind).astype(int),
     )  # fmt: skip
 
 
 def _joined(groups: list[Group]) -> Group:
     names = tuple(dict.fromkeys(n for g in groups for n in g.names))
     terms = np.concatenate([_columns(g, names) for g in groups])
-    arrays = {a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source")}
+    arrays = {a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source", "kinds")}
     return replace(groups[0], names=names, terms=terms, **arrays)
 
 

@@ -64,9 +64,10 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
         least = part.times * part.least
         time = x.maximum((terms[0] + terms[1] + terms[2]) * factor, least)
         limit = _limit(x, terms)
-        low = low + x.maximum(_pick(x, limit, fitted.low) * time, least)
+        regime = 3 * part.kind + limit
+        low = low + x.maximum(x.take(*fitted.low, regime) * time, least)
         mid = mid + time
-        high = high + _pick(x, limit, fitted.high) * time
+        high = high + x.take(*fitted.high, regime) * time
         shares = [share + factor * term for share, term in zip(shares, terms, strict=True)]
     return low, mid, high, _limit(x, shares)
 
@@ -75,7 +76,3 @@ def _limit(x: Arithmetic, terms: Sequence[Values]) -> Values:
     """Index into `LIMITS` of the largest of compute, traffic and fixed time."""
     compute, traffic, fixed = terms
     return x.where(fixed >= x.maximum(compute, traffic), 2, x.where(compute >= traffic, 0, 1))
-
-
-def _pick(x: Arithmetic, limit: Values, of: tuple[float, float, float]) -> Values:
-    return x.where(limit == 2, of[2], x.where(limit == 0, of[0], of[1]))

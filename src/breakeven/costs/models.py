@@ -8,9 +8,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families.part import Part
@@ -37,6 +38,10 @@ _OTHER_DTYPE: Final = 0.15
 _STEP: Final = 1e-3
 
 
+#: Nine factors, as a list for single calls and as an array for tables: index 3 · kind + limit.
+Intervals: TypeAlias = tuple[list[float], NDArray[np.float64]]
+
+
 @dataclass(frozen=True, eq=False)
 class Model:
     """What turns a part's terms into a time, for one variant on one device, or on what is nearest to it.
@@ -44,15 +49,15 @@ class Model:
     Attributes:
         weights: of compute, traffic and fixed terms, each by name; none is negative.
         grid: logarithms of the corrections, or None.
-        low, high: factors of the 90 % interval, where compute, bandwidth or fixed time is what limits.
+        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time.
     """
 
     compute: tuple[tuple[str, float], ...]
     traffic: tuple[tuple[str, float], ...]
     fixed: tuple[tuple[str, float], ...]
     grid: Grid | None
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
+    low: Intervals
+    high: Intervals
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
@@ -102,8 +107,8 @@ def kind_of(variant: str, device: Rates, dtype: str) -> str:
 
 
 def _widened(found: Model, by: float) -> Model:
-    low, high = (tuple(math.exp(sign * by) * f for f in factors) for sign, factors in ((-1.0, found.low), (1.0, found.high)))
-    return replace(found, low=(low[0], low[1], low[2]), high=(high[0], high[1], high[2]))
+    low, high = ([math.exp(sign * by) * f for f in factors[0]] for sign, factors in ((-1.0, found.low), (1.0, found.high)))
+    return replace(found, low=_both(low), high=_both(high))
 
 
 def _further(device: Rates, kind: str) -> Iterator[str]:
@@ -120,7 +125,7 @@ def _data() -> dict[str, dict[str, Model]]:
     found: dict[str, dict[str, Model]] = {}
     for file in sorted((files("breakeven.costs") / "data").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".json"):
-            for variant, stored in json.loads(file.read_text(encoding="utf-8"))["variants"].items():
+            for variant, stored in json.loads(file.read_text(encoding="utf-8")).get("variants", {}).items():
                 axes = tuple(Axis(*axis) for axis in stored["axes"])
                 found[variant] = {key: _model(one, axes) for key, one in stored["models"].items()}
     return found
@@ -131,8 +136,12 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
     if "table" in stored and axes:
         values = [float(v) for v in stored["table"]]
         grid = Grid(axes, values, np.array(values))
-    low, high = (tuple(float(v) for v in stored[name]) for name in ("low", "high"))
+    low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
         tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
     )
-    return Model(compute, traffic, fixed, grid, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high))
+
+
+def _both(factors: list[float]) -> Intervals:
+    return factors, np.array(factors)

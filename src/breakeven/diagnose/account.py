@@ -114,6 +114,8 @@ def marked_windows(timeline: Timeline, mine: Ints, windows: Intervals | None) ->
     if windows is not None:
         return [f"window {i}" for i in range(len(windows))], [-1] * len(windows), windows, False
     marks = events.filter((pl.col(schema.EVENT_KIND.name) == Kind.STEP) & (pl.col(schema.EVENT_DURATION.name) > 0))
+    of_host = marks.filter(pl.col(schema.EVENT_LANE.name).is_in([i for i, x in enumerate(timeline.lanes) if x.kind == "host"]))
+    marks = of_host if of_host.height else marks  # a profiler repeats them on the device's lanes, shifted
     if marks.height:
         start = column(marks, schema.EVENT_START)
         spans = Intervals(start, start + column(marks, schema.EVENT_DURATION))

@@ -1,4 +1,4 @@
-"""Everything that makes a tensor on a device that it is told: `torch.zeros(…, device="cuda")`, `torch.tensor`, `new_*`, `*_like`."""
+"""Everything that makes a tensor on a device that it is told: `torch.zeros(…, device="cuda")`, `tensor`, `new_*`, `*_like`."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import torch
 from breakeven.capture.virtual import facts
 from breakeven.capture.virtual.calls import tensors
 from breakeven.capture.virtual.lowering import device_call
-from breakeven.capture.virtual.marks import BFLOAT16, HALF, PARAMETER
+from breakeven.capture.virtual.marks import BFLOAT16, HALF, PARAMETER, storage_key
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.phases import in_optimizer
 from breakeven.capture.virtual.plans import Plan
@@ -225,7 +225,7 @@ class Autocast:
             if tensor.dtype is not torch.float32 or mark & _BITS:
                 continue
             if mark & PARAMETER:
-                key = torch._C.TensorBase.untyped_storage(tensor)._cdata
+                key = storage_key(tensor) or 0
                 if key in self._cached:
                     continue
                 self._cached.add(key)

@@ -72,6 +72,7 @@ class _Watch:
             )  # fmt: skip
         if novel and issued < _FEW * novel:
             recorder.notes.note(
-                facts.FIRST_CALL, "a timed region holds first calls on the device, whose set-up is in the time", before.site, site,
+                facts.FIRST_CALL, "a timed region holds first calls on the device, whose set-up is in the time",
+                before.site, site,
                 issued=issued, novel=novel, first=before.device_ops == 0,
             )  # fmt: skip

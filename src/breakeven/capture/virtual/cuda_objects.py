@@ -15,7 +15,7 @@ from breakeven.capture.virtual.devices import CUDA_DEVICE, names_cuda
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.machine.records import Gpu
 
-#: Answered where the session was given no GPU. Tesla T4: NVIDIA T4 data sheet (2019), CUDA's deviceQuery for the clock and the SMs.
+#: Answered where the session was given no GPU: NVIDIA T4 data sheet (2019); CUDA's deviceQuery for the clock and the SMs.
 T4 = Gpu(
     name="Tesla T4", vendor="NVIDIA", architecture="Turing", released="2018-09-13", compute_capability="7.5", sm_count=40,
     boost_clock_mhz=1590.0, fp32_tflops=8.1, fp64_tflops=None, tensor_fp16_tflops=65.0, tensor_tf32_tflops=None,
@@ -141,13 +141,13 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
 
 def make_generator(recorder: Recorder) -> type:
     """A `torch.Generator` that also takes a cuda device: it is a CPU generator that says where it was asked for."""
-    real = torch.Generator
+    real: Any = torch.Generator  # Any: subclassed below, which torch's annotations do not foresee
 
     class _Meta(type(real)):  # type: ignore[misc]  # the class's own metaclass
         def __instancecheck__(cls, instance: Any) -> bool:  # Any: anything
             return isinstance(instance, real)
 
-    class Generator(real, metaclass=_Meta):  # type: ignore[misc,valid-type]  # a class of torch's own
+    class Generator(real, metaclass=_Meta):  # type: ignore[misc]  # a class of torch's own
         def __new__(cls, device: Any = "cpu") -> Any:  # Any: a device; a generator
             if names_cuda(device):
                 recorder.notes.here(facts.GENERATOR, "a generator on cuda draws the numbers that the CPU's would")
@@ -156,7 +156,7 @@ def make_generator(recorder: Recorder) -> type:
                 made = real.__new__(real, device=device)
             return made
 
-    class _OnCuda(real):  # type: ignore[misc,valid-type]  # a class of torch's own
+    class _OnCuda(real):  # type: ignore[misc]  # a class of torch's own
         @property
         def device(self) -> torch.device:
             return CUDA_DEVICE

@@ -1,4 +1,4 @@
-"""Every public name of `torch.cuda` and `torch.accelerator`: answered here, left as it is, or on the list of what is not supported."""
+"""Every public name of `torch.cuda` and `torch.accelerator`: answered here, left as it is, or on the list of the unsupported."""
 
 from __future__ import annotations
 
@@ -139,8 +139,9 @@ class Surface:
         patches.set(torch, "Stream", self._device_or_real(torch.Stream, self.stream_class))
         patches.set(torch.version, "cuda", _VERSION)
         patches.set(torch.backends.cuda, "is_built", lambda: True)
-        patches.set(torch.backends.cudnn.m, "is_available", lambda: True)
-        patches.set(torch.backends.cudnn.m, "version", lambda: _CUDNN)
+        cudnn: Any = torch.backends.cudnn  # Any: a module that hides behind an object
+        patches.set(cudnn.m, "is_available", lambda: True)
+        patches.set(cudnn.m, "version", lambda: _CUDNN)
         for name in ("_cuda_get_cudnn_benchmark_limit", "_cuda_set_cudnn_benchmark_limit"):
             if not hasattr(torch._C, name):
                 patches.set(torch._C, name, lambda *_: 10)  # torch's default limit
@@ -161,17 +162,19 @@ class Surface:
         def nothing(*_: Any, **__: Any) -> None:  # Any: ignored
             return None
 
-        def one(device: Any = None) -> None:  # Any: a device
+        def one(device: Any = None, answer: Any = None) -> Any:  # Any: a device; whatever is answered
             names_cuda(device)
+            return answer
 
         capability = (shown.major, shown.minor)
         graph_class, graph = make_graphs(recorder)
         found: Answers = {
             "is_available": is_available, "is_initialized": lambda: True, "init": nothing, "device_count": lambda: 1,
-            "current_device": lambda: 0, "set_device": one, "synchronize": lambda device=None: recorder.synchronized("synchronize"),
-            "get_device_name": lambda device=None: (one(device), shown.name)[1],
-            "get_device_properties": lambda device=None: (one(device), shown)[1],
-            "get_device_capability": lambda device=None: (one(device), capability)[1],
+            "current_device": lambda: 0, "set_device": one,
+            "synchronize": lambda device=None: recorder.synchronized("synchronize"),
+            "get_device_name": lambda device=None: one(device, shown.name),
+            "get_device_properties": lambda device=None: one(device, shown),
+            "get_device_capability": lambda device=None: one(device, capability),
             "can_device_access_peer": lambda *_: False, "ipc_collect": nothing,
             "get_arch_list": lambda: [f"sm_{shown.major}{shown.minor}"],
             "is_bf16_supported": lambda including_emulation=True: including_emulation or capability >= (8, 0),
@@ -179,7 +182,8 @@ class Surface:
             "set_sync_debug_mode": nothing, "get_sync_debug_mode": lambda: 0,
             "CUDAGraph": graph_class, "graph": graph, "graph_pool_handle": lambda: (0, 0),
             "is_current_stream_capturing": lambda: recorder.tape is not None, "make_graphed_callables": self._graphed,
-            "default_generators": (torch.default_generator,), "list_gpu_processes": lambda device=None: "GPU:0\nno processes are running",
+            "default_generators": (torch.default_generator,),
+            "list_gpu_processes": lambda device=None: "GPU:0\nno processes are running",
         }  # fmt: skip
         return (
             found
@@ -250,7 +254,8 @@ class Surface:
             "memory_allocated": now, "max_memory_allocated": peak, "memory_reserved": now, "max_memory_reserved": peak,
             "memory_cached": now, "max_memory_cached": peak, "reset_peak_memory_stats": reset_peak,
             "reset_max_memory_allocated": reset_peak, "reset_max_memory_cached": reset_peak,
-            "reset_accumulated_memory_stats": nothing, "memory_stats": stats, "memory_stats_as_nested_dict": lambda device=None: {},
+            "reset_accumulated_memory_stats": nothing, "memory_stats": stats,
+            "memory_stats_as_nested_dict": lambda device=None: {},
             "host_memory_stats": dict, "host_memory_stats_as_nested_dict": dict,
             "reset_accumulated_host_memory_stats": nothing, "reset_peak_host_memory_stats": nothing,
             "memory_summary": lambda device=None, abbreviated=False: f"{now()} bytes are held by tensors on cuda:0",
@@ -261,7 +266,7 @@ class Surface:
         }  # fmt: skip
 
     def _random(self, nothing: Callable[..., None]) -> Answers:
-        # Draws on cuda take the CPU generator's numbers, in the order of the plain script; seeding the GPU's alone changes nothing there.
+        # Draws on cuda take the CPU generator's numbers, in the plain script's order; there, seeding the GPU's changes nothing.
         return {
             "manual_seed": lambda seed: int(seed) and None, "manual_seed_all": lambda seed: int(seed) and None, "seed": nothing,
             "seed_all": nothing, "initial_seed": torch.initial_seed, "get_rng_state": lambda device="cuda": torch.get_rng_state(),
@@ -273,8 +278,8 @@ class Surface:
         patches.set(torch.cuda, "_lazy_init", lambda: None)
         patches.set(torch.cuda, "_lazy_call", lambda call, **_: call())
         patches.set(torch.cuda, "_is_compiled", lambda: True)
-        patches.set(torch.cuda, "_exchange_device", lambda index: max(check_index(index) or 0, 0))
-        patches.set(torch.cuda, "_maybe_exchange_device", lambda index: max(check_index(index) or 0, 0))
+        patches.set(torch.cuda, "_exchange_device", _only)
+        patches.set(torch.cuda, "_maybe_exchange_device", _only)
         patches.set(torch.cuda, "_sleep", lambda cycles: None)
 
     def _accelerator(self, patches: Patches) -> None:
@@ -319,6 +324,11 @@ class Surface:
                 return real(device, *args, **kwargs)
 
         return _Meta(real.__name__, (), {"__module__": "torch"})
+
+
+def _only(index: int) -> int:
+    check_index(index)
+    return 0
 
 
 def public_names(module: ModuleType) -> list[str]:

@@ -44,5 +44,6 @@ def check_index(index: int) -> None:
     if index > 0:
         raise torch.AcceleratorError(
             "CUDA error: invalid device ordinal\nGPU device may be out of range, do you have enough GPUs?\n"
-            "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be incorrect."
+            "CUDA kernel errors might be asynchronously reported at some other API call, so the stacktrace below might be "
+            "incorrect."
         )

@@ -19,7 +19,8 @@ def install(patches: Patches, recorder: Recorder) -> None:
     def group(lists: list[list[Any]], with_indices: bool = False) -> dict[Any, Any]:  # Any: torch's nested lists
         found: dict[Any, Any] = {}  # Any: (device, dtype) to (lists, positions)
         for (device, dtype), (columns, positions) in real(lists, with_indices).items():
-            on_cuda = [is_cuda(t) for t in columns[0]]
+            first: list[Any] = columns[0]  # Any: tensors, never None in the first list
+            on_cuda = [is_cuda(t) for t in first]
             for wanted in (True, False):
                 members = [i for i, c in enumerate(on_cuda) if c == wanted]
                 if not members:

@@ -1,4 +1,4 @@
-"""A script that never names cuda is lifted: its modules and what enters them become logically cuda, its data set stays on the host."""
+"""A script that never names cuda is lifted: its modules and what enters them become logically cuda; its data set stays."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Lift:
         if storage.nbytes() <= tensor.numel() * tensor.element_size():
             recorder.marks.add(tensor, CUDA | MOVED)
         else:
-            key = (storage._cdata, tensor.storage_offset(), tensor.shape)
+            key = (storage._cdata, int(tensor.storage_offset()), tensor.shape)
             if key in self._moved:
                 return
             self._moved.add(key)

@@ -138,8 +138,8 @@ def _dropout_form(data: torch.Tensor, lowerer: Lowerer) -> Form:
 
 def _attention(real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -> Callable[..., Any]:  # Any: torch's forms
     def scaled_dot_product_attention(
-        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None, dropout_p: float = 0.0,
-        is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+        query: torch.Tensor, key: torch.Tensor, value: torch.Tensor, attn_mask: torch.Tensor | None = None,
+        dropout_p: float = 0.0, is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
     ) -> torch.Tensor:  # fmt: skip
         def run() -> Any:  # Any: a tensor
             return real(query, key, value, attn_mask, dropout_p, is_causal, scale=scale, enable_gqa=enable_gqa)
@@ -150,7 +150,7 @@ def _attention(real: Callable[..., Any], recorder: Recorder, lowerer: Lowerer) -
         grad = torch.is_grad_enabled() and any(t.requires_grad for t in given)
         half = lowerer.mark_of(query) & (HALF | BFLOAT16) or query.dtype in (torch.float16, torch.bfloat16)
         kind = "flash" if half and attn_mask is None else "efficient"
-        said = {"is_causal": is_causal, "dropout": dropout_p > 0}
+        said: dict[str, Any] = {"is_causal": is_causal, "dropout": dropout_p > 0}  # Any: JSON values
         name = ("sdpa", kind, query.shape, key.shape, query.dtype, attn_mask is None, is_causal, dropout_p > 0, grad, half)
 
         def form(out: torch.Tensor) -> Form:

@@ -6,7 +6,8 @@ always means the storage that was marked. Expired marks are purged now and then.
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Callable
+from typing import Any, Final
 
 import torch
 
@@ -17,9 +18,10 @@ BFLOAT16: Final = 8  # would hold bfloat16 under autocast
 PINNED: Final = 16  # page-locked host memory
 MOVED: Final = 32  # on cuda because the recording moved it (a lifted script), not because the script asked
 
-_storage = torch._C.TensorBase.untyped_storage
-_expired = torch.UntypedStorage._expired
-_free = torch.UntypedStorage._free_weak_ref
+_storage: Callable[[torch.Tensor], Any] = torch._C.TensorBase.untyped_storage  # Any: torch leaves storages without annotations
+_revive: Callable[[int], Any] = torch.UntypedStorage._new_with_weak_ptr  # Any: as above
+_expired: Callable[[int], Any] = torch.UntypedStorage._expired  # Any: as above
+_free: Callable[[int], Any] = torch.UntypedStorage._free_weak_ref  # Any: as above
 
 
 class Marks:
@@ -50,16 +52,16 @@ class Marks:
         """Set the marks of the storage at `key`, which is that of `tensor`."""
         flags = self.flags
         if key not in flags:
-            _bare(tensor).untyped_storage()._weak_ref()
+            _storage(_bare(tensor))._weak_ref()
             if len(flags) >= self.purge_at:
                 self.purge()
         flags[key] = marks
 
-    def add_storage(self, storage: torch.UntypedStorage, marks: int) -> None:
-        """Set marks on a storage that no tensor shows yet."""
+    def add_storage(self, storage: Any, marks: int) -> None:
+        """Set marks on a storage that no tensor shows yet (Any: torch leaves storages without annotations)."""
         key = storage._cdata
         if key not in self.flags:
-            storage._weak_ref()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+            storage._weak_ref()
         self.flags[key] = self.flags.get(key, 0) | marks
 
     def purge(self) -> None:
@@ -74,7 +76,7 @@ class Marks:
         """Bytes of all storages on cuda that are alive."""
         total = 0
         for key in [k for k, marks in self.flags.items() if marks & CUDA]:
-            storage = torch.UntypedStorage._new_with_weak_ptr(key)
+            storage = _revive(key)
             if storage is not None:
                 total += storage.nbytes()
         return total
@@ -89,10 +91,13 @@ class Marks:
 def storage_key(tensor: torch.Tensor) -> int | None:
     """Address of the storage behind a tensor, through functorch's wrappers and into a sparse tensor's values."""
     try:
-        return _storage(tensor)._cdata
+        key: int = _storage(tensor)._cdata
     except (NotImplementedError, RuntimeError):
         bare = _bare(tensor)
-        return None if bare is tensor and not _has_storage(bare) else _storage(bare)._cdata
+        if not _has_storage(bare):
+            return None
+        key = _storage(bare)._cdata
+    return key
 
 
 def _has_storage(tensor: torch.Tensor) -> bool:

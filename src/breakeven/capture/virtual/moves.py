@@ -34,7 +34,7 @@ class Mover:
         ):  # CUDA converts on the side that it copies from
             tensor = self._convert(tensor, dtype, False, None)
         if tensor.requires_grad and torch.is_grad_enabled() and not torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-            moved: torch.Tensor = self._function.apply(tensor, device, non_blocking)  # type: ignore[no-untyped-call]  # torch
+            moved: torch.Tensor = self._function.apply(tensor, device, non_blocking)
         else:
             moved = self.carry(tensor, device, non_blocking)
         return moved
@@ -93,7 +93,7 @@ def _make_function(mover: Mover) -> Any:  # Any: an autograd.Function class, mad
             return mover.carry(tensor, device, non_blocking)
 
         @staticmethod
-        def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # type: ignore[override]  # Any: as torch's examples have it
+        def backward(ctx: Any, gradient: torch.Tensor) -> Any:  # Any: as torch's examples have it
             return mover.move(gradient, ctx.back), None, None
 
     return Move

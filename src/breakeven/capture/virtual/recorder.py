@@ -40,7 +40,7 @@ _HEAVY: Final = frozenset(
     ]
 )
 
-_key = torch._C.TensorBase.untyped_storage
+_key: Callable[[torch.Tensor], Any] = torch._C.TensorBase.untyped_storage  # Any: torch leaves storages without annotations
 
 
 class Recorder(TorchDispatchMode):
@@ -232,7 +232,7 @@ class Recorder(TorchDispatchMode):
                 return
             key = storage._cdata
             if key not in flags:
-                storage._weak_ref()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+                storage._weak_ref()
                 if len(flags) >= self.marks.purge_at:
                     self.marks.purge()
             flags[key] = mark

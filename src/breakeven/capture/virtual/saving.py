@@ -1,4 +1,4 @@
-"""Checkpoints and copies of objects: `torch.save`, `torch.load(map_location=…)`, deepcopy, pickle keep a tensor's logical device."""
+"""Checkpoints and copies: `torch.save`, `torch.load(map_location=…)`, deepcopy and pickle keep a tensor's logical device."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def _copied(recorder: Recorder, direction: str, size: int) -> None:
 
 def _storages(patches: Patches, recorder: Recorder) -> None:
     marks = recorder.marks
-    base = torch.storage._StorageBase
+    base: Any = torch.storage._StorageBase  # Any: torch leaves storages without annotations
     real_clone, real_deepcopy = base.clone, base.__deepcopy__
     keep = CUDA | PARAMETER
 
@@ -102,7 +102,7 @@ def _storages(patches: Patches, recorder: Recorder) -> None:
     patches.set(base, "clone", clone)
     patches.set(base, "__deepcopy__", deep)
     patches.set(torch.UntypedStorage, "cuda", cuda)
-    typed = torch.storage.TypedStorage
+    typed: Any = torch.storage.TypedStorage  # Any: as above
     real_typed = typed.cuda
 
     def typed_cuda(self: Any, device: Any = None, non_blocking: bool = False) -> Any:  # Any: a storage; a device

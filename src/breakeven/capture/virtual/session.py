@@ -130,7 +130,7 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     outermost = Outermost(recorder, lifted)
     outermost.install(patches)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
-    patches.on_undo(lambda: recorder.__exit__(None, None, None))
+    patches.on_undo(lambda: recorder.__exit__(None, None, None))  # type: ignore[no-untyped-call]  # as above
     return Session(recorder, patches, notes, outermost, lifted)
 
 

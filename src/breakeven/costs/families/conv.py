@@ -50,7 +50,7 @@ def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
     winograd = x.where((c["r"] == 3.0) & (c["s"] == 3.0), plain, 0.0)
     compute = {
         "flops": flops, "pointwise": flops * pointwise, "winograd": flops * winograd,
-        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain),
+        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain), "strided_pointwise": flops * (1.0 - plain) * pointwise,
         "few_channels": 2.0 * rows * k * area * 16.0 / peak, "few_filters": 2.0 * rows * depth * 32.0 / peak,
         "padded": 2.0 * rows * (64.0 * x.ceil(k / 64.0)) * (16.0 * x.ceil(channels / 16.0)) * area / peak,
         "shallow": 2.0 * rows * k * (64.0 * depth) ** 0.5 / peak, "narrow": 2.0 * rows * depth * (64.0 * k) ** 0.5 / peak,
@@ -67,11 +67,12 @@ def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
     filters, lowered = k * depth * size / r.bandwidth, rows * depth * size / r.bandwidth
     traffic = {
         "images": images, "outputs": outputs, "filters": filters, "lowered": lowered,
-        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "either": x.maximum(0.5 * flops, images + outputs),
+        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "images_strided": images * (1.0 - plain), "either": x.maximum(0.5 * flops, images + outputs),
     }  # fmt: skip
     fixed = {"kernel": 1.0, "depth": depth * 1e-3, "kernel_lowered": (1.0 - pointwise) * (1.0 - winograd), "kernel_winograd": winograd}
     least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
-    return Part("conv2d.forward", compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least)
+    kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
+    return Part("conv2d.forward", compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:

@@ -28,6 +28,9 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
 }
 #: Tiles that cuBLAS and rocBLAS cut the output into (NVIDIA, Matrix Multiplication Background User's Guide, §3; Tensile's libraries).
 _TILES: Final = ((256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64), (32, 32), (16, 128), (128, 16))
+#: µs at peak from which on a product is long, and below which it is short: the shorter, the less surely priced.
+_LONG: Final = 1000.0
+_SHORT: Final = 20.0
 #: Depths beyond which operands stride over more memory than caches and address translation hold.
 _DEEP: Final = (2048.0, 8192.0, 32768.0)
 
@@ -59,7 +62,8 @@ def product(
         traffic[f"{name}_beyond_l2"] = x.maximum(moved - cached, 0.0)
     fixed = {"kernel": 1.0, "depth": k * 1e-3}
     place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
-    return Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype))
+    kind = x.where(flops >= _LONG, 0, x.where(flops >= _SHORT, 1, 2))
+    return Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype), kind=kind)
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:

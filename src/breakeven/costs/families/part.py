@@ -23,6 +23,7 @@ class Part:
         coordinates: where in the table of corrections it lies, as logarithms to base 2.
         least: µs that the roofline allows at best.
         times: how many times it runs, one after another.
+        kind: 0, 1 or 2: kinds of shape whose prices err differently, for the intervals.
     """
 
     variant: str
@@ -32,6 +33,7 @@ class Part:
     coordinates: tuple[Values, ...]
     least: Values
     times: Values = 1.0
+    kind: Values = 0
 
     def repeated(self, times: Values) -> Part:
         """The same work, so many times over."""
