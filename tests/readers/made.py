@@ -70,7 +70,8 @@ def nsys(path: pathlib.Path, steps: int = 3, without: frozenset[str] = frozenset
                 f"{span}, {device}, shortName INTEGER", [],
             ),
             "CUPTI_ACTIVITY_KIND_MEMCPY": (
-                f"{span}, {device}, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER", [(100, 400, 0, 7, 900, 4096, 1, 0, 2)],
+                f"{span}, {device}, bytes INTEGER, copyKind INTEGER, srcKind INTEGER, dstKind INTEGER",
+                [(100, 400, 0, 7, 900, 4096, 1, 0, 2)],
             ),
             "NVTX_EVENTS": (f"{span}, globalTid INTEGER, text TEXT, textId INTEGER", []),
         }  # fmt: skip

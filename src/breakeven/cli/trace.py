@@ -17,6 +17,10 @@ def command(
         list[Path], typer.Argument(metavar="FILE", help="Traces, archives or folders of them; several are ranks of one job.")
     ],
     step: Annotated[str | None, typer.Option("--step", metavar="N", help="Look at this step alone.")] = None,
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Also play the trace's own operations through the simulator: does it explain the step?"),
+    ] = False,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="F", help="Also write the answer as a page.")] = None,
 ) -> int:
@@ -34,7 +38,7 @@ def command(
     from breakeven.workflows.trace import TraceRequest, trace
 
     with bytes_on(sys.stderr) as on_bytes:
-        report = trace(TraceRequest(tuple(files), step), on_bytes)
+        report = trace(TraceRequest(tuple(files), step, replay), on_bytes)
     write_json(json, encode(report))
     if html is not None:
         from breakeven.report.page import trace_page

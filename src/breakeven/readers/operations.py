@@ -15,6 +15,7 @@ import numpy as np
 
 from breakeven.costs.works import TABLES
 from breakeven.costs.works.free import FREE
+from breakeven.costs.works.records import words
 from breakeven.readers.calls import STEP_MARK
 from breakeven.readers.files import Source
 from breakeven.readers.json_events import Number, stream_of
@@ -29,9 +30,13 @@ _DTYPES: Final = {
 }  # fmt: skip
 
 #: Composite operations: what runs is inside them (PyTorch's CompositeImplicit kernels, native_functions.yaml).
-_COMPOSITES: Final = frozenset(
-    ["linear", "matmul", "conv1d", "conv2d", "conv3d", "layer_norm", "batch_norm", "_batch_norm_impl_index", "instance_norm", "group_norm", "to", "contiguous", "reshape", "softmax", "log_softmax", "dropout", "max_pool2d", "flatten", "chunk", "item", "nll_loss", "cross_entropy_loss", "cross_entropy", "embedding_bag", "type_as", "expand_as", "one_hot", "scaled_dot_product_attention", "feature_dropout", "einsum", "tensor_split", "is_nonzero", "nll_loss_nd"]
-)
+_COMPOSITES: Final = frozenset(words(
+    """
+    linear matmul conv1d conv2d conv3d layer_norm batch_norm _batch_norm_impl_index instance_norm group_norm to contiguous
+    reshape softmax log_softmax dropout max_pool2d flatten chunk item nll_loss cross_entropy_loss cross_entropy embedding_bag
+    type_as expand_as one_hot scaled_dot_product_attention feature_dropout einsum tensor_split is_nonzero nll_loss_nd
+    """
+))  # fmt: skip
 _KNOWN: Final = frozenset(name for table in TABLES for name in table) | FREE
 _ENGINE: Final = "autograd::engine::evaluate_function"
 _READS: Final = {"aten::_local_scalar_dense": "sync::item", "aten::nonzero": "sync::nonzero"}
@@ -209,7 +214,7 @@ def _outputs(name: str, inputs: Sequence[tuple[int, ...]], concrete: Any) -> tup
 
 
 _POINTWISE: Final = frozenset(
-    f"aten::{n}" for n in ["add", "sub", "mul", "div", "pow", "relu", "gelu", "tanh", "sigmoid", "silu", "exp", "sqrt", "rsqrt", "neg", "abs", "clamp", "where"]
+    f"aten::{name}" for name in words("add sub mul div pow relu gelu tanh sigmoid silu exp sqrt rsqrt neg abs clamp where")
 )
 
 

@@ -85,6 +85,21 @@ def _head(report: TraceReport, paper: Paper) -> Iterator[RenderableType]:
     if without is not None:
         low, high = duration(without.low, 2), duration(without.high, 2)
         yield paper.text(f"Without the profiler a step would take about {duration(without.mid, 2)} ({low} to {high}).")
+    if report.replay is not None:
+        yield paper.text(_replayed(report))
+
+
+def _replayed(report: TraceReport) -> str:
+    """What the simulator makes of the same operations."""
+    played = report.replay
+    assert played is not None  # asked before
+    said = [f"Recorded {duration(played.recorded_ms, MEASURED_DIGITS)} a step"]
+    if played.own_times_ms is not None:
+        said.append(f"{duration(played.own_times_ms, MEASURED_DIGITS)} simulated from its own times")
+    if played.blind_ms is not None:
+        low, high = duration(played.blind_ms.low, 2), duration(played.blind_ms.high, 2)
+        said.append(f"{duration(played.blind_ms.mid, 2)} ({low} to {high}) predicted from names and shapes alone")
+    return ", ".join(said) + "."
 
 
 def _ranks(report: TraceReport, paper: Paper) -> RenderableType:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
+from breakeven.diagnose.imported.profiler_cost import without_profiler
 from breakeven.diagnose.imported.steps import Steps
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import Trace, read
@@ -16,6 +17,7 @@ from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from breakeven.timeline import queries
 from breakeven.timeline.intervals import Intervals
 from breakeven.units import NS_PER_MS
+from breakeven.workflows.replay import replay
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,12 @@ class TraceRequest:
     Attributes:
         files: traces, archives and folders of them.
         step: look at this step alone (its number, counted from 0, or the end of its mark's name).
+        replay: also play the trace's own operations through the simulator.
     """
 
     files: tuple[Path, ...]
     step: str | None = None
+    replay: bool = False
 
 
 @dataclass(frozen=True)
@@ -73,6 +77,8 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
     look = looked_at(request.files, on_bytes)
     evidence = look.evidence if request.step is None else _only_step(look.trace, look.evidence, request.step)
     report = replace(_report(look.trace, evidence, look.warnings), file=_name(request.files))
+    if request.replay:
+        report = replace(report, replay=replay(request.files, look.trace, look.evidence))
     if len(look.all) > 1:
         ranks = (_rank(one, each) for one, each in look.all)
         report = replace(report, ranks=tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file))))
@@ -114,6 +120,7 @@ def _report(one: Trace, evidence: TraceEvidence, warnings: Sequence[str]) -> Tra
         steps=tuple(TraceStep(name, ns / NS_PER_MS) for name, ns in zip(steps.names if steps else (), lengths, strict=True)),
         step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence), warnings=tuple(warnings),
         device_busy_ms=busy, device_idle_ms=idle, kernels=0 if evidence.on_cpu else evidence.kernels,
+        without_profiler_ms=without_profiler(evidence, one.source),
         steps_from=steps.how if steps else None, rank=one.rank, versions=dict(one.timeline.origin.versions),
     )  # fmt: skip
 

@@ -138,7 +138,7 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
     out = _Issues()
     place = np.full(len(work.call), -1, dtype=np.int64)
     edges: dict[int, int] = {}
-    clock = late = 0
+    clock, late = 0, 0
     reach = np.maximum.accumulate(work.end)
     for kind, start, end, of in zip(
         points.kind.tolist(), points.start.tolist(), points.end.tolist(), points.of.tolist(), strict=True
@@ -159,16 +159,16 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
                     engine=int(work.engine[at]), stream=int(work.stream[at]), blocking=kind == _BLOCKING,
                 )  # fmt: skip
         clock = max(clock, end)
-    after = np.full(len(out.before), -1, dtype=np.int64)
+    waited = np.full(len(out.before), -1, dtype=np.int64)
     known = np.flatnonzero(place >= 0)
     behind = _behind(work)[known]
-    after[place[known]] = np.where(behind >= 0, place[behind], -1)
+    waited[place[known]] = np.where(behind >= 0, place[behind], -1)
     schedule = plain(
         np.array(out.before) + np.array(out.issue), out.device, engine=out.engine, stream=out.stream, waits=out.waits,
-        after=np.where(after < np.arange(len(after)), after, -1),
+        after=np.where(waited < np.arange(len(waited)), waited, -1),
     )  # fmt: skip
-    at = np.array([edges[i] for i in range(2 * steps)], dtype=np.int64)
-    return OwnTimes(schedule, at[0::2], at[1::2])
+    places = np.array([edges[i] for i in range(2 * steps)], dtype=np.int64)
+    return OwnTimes(schedule, places[0::2], places[1::2])
 
 
 class _Issues:
