@@ -103,7 +103,7 @@ def test_large_files_are_read_block_by_block(tmp_path: pathlib.Path, monkeypatch
     path = made.kineto(tmp_path / "t.json", made.kineto_events(steps=40))
     (whole,), _ = read([path])
     for size in (257, 1000, 4096):
-        monkeypatch.setattr("breakeven.readers.files.BLOCK", size)
+        monkeypatch.setattr("breakeven.readers.profiles.files.BLOCK", size)
         (pieces,), warnings = read([path])
         assert warnings == ()
         assert pieces.entries == whole.entries
@@ -179,7 +179,7 @@ def test_what_is_no_trace_is_refused_in_one_line(tmp_path: pathlib.Path, content
 
 def test_what_expands_without_end_is_refused(tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that is nearly all blanks stops early."""
-    monkeypatch.setattr("breakeven.readers.files._SUSPICIOUS", 1 << 20)
+    monkeypatch.setattr("breakeven.readers.profiles.files._SUSPICIOUS", 1 << 20)
     path = tmp_path / "t.json"
     path.write_bytes(gzip.compress(b'{"traceEvents": [' + b" " * (8 << 20) + b"]}"))
     with pytest.raises(InputError, match="times its size"):

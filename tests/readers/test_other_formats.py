@@ -9,7 +9,7 @@ import pytest
 
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import read
-from breakeven.readers.protobuf import WireError, fields
+from breakeven.readers.profiles.protobuf import WireError, fields
 from breakeven.timeline import queries, schema
 from tests.readers import made
 

@@ -8,9 +8,11 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from breakeven.errors import BreakevenError, InputError, NoAnswer
-from breakeven.readers import chrome, nsys, xplane
-from breakeven.readers.files import OnBytes, Source, sources
-from breakeven.readers.trace import Reading, Trace
+from breakeven.readers.profiles import chrome
+from breakeven.readers.profiles.files import OnBytes, Source, sources
+from breakeven.readers.profiles.formats import nsys
+from breakeven.readers.profiles.formats.xprof import xplane
+from breakeven.readers.profiles.trace import Reading, Trace
 
 __all__ = ["FORMATS", "Format", "Reading", "Trace", "read"]
 

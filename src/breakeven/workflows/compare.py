@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from breakeven.diagnose.imported.comparison import changes
-from breakeven.readers.files import OnBytes
+from breakeven.readers.profiles.files import OnBytes
 from breakeven.results.compared import CompareReport
 from breakeven.workflows.trace import looked_at
 

@@ -19,8 +19,8 @@ from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import hosts
 from breakeven.machine.records import Gpu, Host
 from breakeven.readers import Trace
-from breakeven.readers.files import sources
-from breakeven.readers.operations import Operations, operations_of
+from breakeven.readers.profiles.files import sources
+from breakeven.readers.profiles.operations import Operations, operations_of
 from breakeven.results.records import Interval
 from breakeven.results.traced import Replay
 from breakeven.simulate import step_ms

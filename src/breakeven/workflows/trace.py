@@ -12,7 +12,7 @@ from breakeven.diagnose.imported.profiler_cost import without_profiler
 from breakeven.diagnose.imported.steps import Steps
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import Trace, read
-from breakeven.readers.files import OnBytes
+from breakeven.readers.profiles.files import OnBytes
 from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from breakeven.timeline import queries
 from breakeven.timeline.intervals import Intervals

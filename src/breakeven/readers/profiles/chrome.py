@@ -6,11 +6,12 @@ import re
 from typing import Final
 
 from breakeven.errors import InputError, NoAnswer
-from breakeven.readers import kineto, xla_json
-from breakeven.readers.files import Source
-from breakeven.readers.json_events import read_events
-from breakeven.readers.raw_columns import RawCollector
-from breakeven.readers.trace import Reading
+from breakeven.readers.profiles.files import Source
+from breakeven.readers.profiles.formats import kineto
+from breakeven.readers.profiles.formats.xprof import json_lines
+from breakeven.readers.profiles.json_events import read_events
+from breakeven.readers.profiles.raw_columns import RawCollector
+from breakeven.readers.profiles.trace import Reading
 
 _JSON: Final = re.compile(rb'(?:\xef\xbb\xbf)?\s*(?:$|\{\s*["}]|\{\s*$|\[\s*(?:$|[{\]"0-9n]))')
 
@@ -37,6 +38,6 @@ def read(source: Source) -> Reading:
     warnings = [*document.warnings, *lost]
     if not len(raw.ts):
         raise NoAnswer(f"{source.name} holds no event with a length: nothing to account for")
-    reading = xla_json if xla_json.is_xla(raw) else kineto
+    reading = json_lines if json_lines.is_xla(raw) else kineto
     trace, said = reading.trace_from(raw, document.header, document.entries, source.name)
     return (trace,), (*warnings, *said)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from breakeven.readers.raw_columns import RawColumns
-from breakeven.readers.trace import Trace
-from breakeven.readers.xla import Line, trace_of
+from breakeven.readers.profiles.formats.xprof.lines import Line, trace_of
+from breakeven.readers.profiles.raw_columns import RawColumns
+from breakeven.readers.profiles.trace import Trace
 
 
 def is_xla(raw: RawColumns) -> bool:

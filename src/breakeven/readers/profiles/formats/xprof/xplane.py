@@ -12,10 +12,10 @@ from typing import Final
 import numpy as np
 
 from breakeven.errors import InputError
-from breakeven.readers.files import Source
-from breakeven.readers.protobuf import WireError, fields, signed, varint
-from breakeven.readers.trace import Reading
-from breakeven.readers.xla import Line, trace_of
+from breakeven.readers.profiles.files import Source
+from breakeven.readers.profiles.formats.xprof.lines import Line, trace_of
+from breakeven.readers.profiles.protobuf import WireError, fields, signed, varint
+from breakeven.readers.profiles.trace import Reading
 
 #: Bytes of a file that are held in memory at once.
 _MOST: Final = 4 << 30

@@ -15,9 +15,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.errors import NoAnswer
-from breakeven.readers.calls import of_annotation, of_call
-from breakeven.readers.links import launched_by
-from breakeven.readers.trace import Trace
+from breakeven.readers.profiles.calls import of_annotation, of_call
+from breakeven.readers.profiles.links import launched_by
+from breakeven.readers.profiles.trace import Trace
 from breakeven.results.traced import DeviceFacts
 from breakeven.timeline import Lane, Origin, repaired, schema
 from breakeven.timeline.intervals import Ints

@@ -8,8 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.readers.json_events import Arguments, Event
-from breakeven.readers.numbers import whole
+from breakeven.readers.profiles.json_events import Arguments, Event
+from breakeven.readers.profiles.numbers import whole
 from breakeven.timeline.intervals import Ints
 
 Floats = NDArray[np.float64]

@@ -13,11 +13,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from breakeven.readers.calls import Meaning, of_annotation, of_call
-from breakeven.readers.links import launched_by
-from breakeven.readers.numbers import known, number
-from breakeven.readers.raw_columns import RawColumns
-from breakeven.readers.trace import Trace
+from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
+from breakeven.readers.profiles.links import launched_by
+from breakeven.readers.profiles.numbers import known, number
+from breakeven.readers.profiles.raw_columns import RawColumns
+from breakeven.readers.profiles.trace import Trace
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Lane, Origin, repaired, schema
 from breakeven.timeline.intervals import Ints

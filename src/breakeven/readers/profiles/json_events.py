@@ -14,7 +14,7 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from breakeven.errors import InputError
-from breakeven.readers.files import CutShort
+from breakeven.readers.profiles.files import CutShort
 
 #: A value that profilers write as a number, and some as text.
 Number = int | float | str | None

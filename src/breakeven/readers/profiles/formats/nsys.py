@@ -17,12 +17,12 @@ import numpy as np
 import polars as pl
 
 from breakeven.errors import InputError, NoAnswer
-from breakeven.readers.calls import Meaning, of_annotation, of_call
-from breakeven.readers.files import Source
-from breakeven.readers.links import launched_by
-from breakeven.readers.numbers import known, number, whole
-from breakeven.readers.nvtx import is_step, operation_name
-from breakeven.readers.trace import Reading, Trace
+from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
+from breakeven.readers.profiles.files import Source
+from breakeven.readers.profiles.links import launched_by
+from breakeven.readers.profiles.numbers import known, number, whole
+from breakeven.readers.profiles.nvtx import is_step, operation_name
+from breakeven.readers.profiles.trace import Reading, Trace
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Lane, Origin, repaired, schema
 from breakeven.timeline.intervals import Ints
