@@ -85,11 +85,11 @@ def _loads(events: pl.DataFrame, host: _Bools) -> _Bools:
 
 def _compiles(events: pl.DataFrame, host: _Bools) -> _Bools:
     """Operations of long own time at their first calls, where later ones are short or there are none."""
+    found = np.zeros(len(host), dtype=np.bool_)
+    if not _any_long(events, host):
+        return found
     which = np.flatnonzero(host)
     duration = column(events, schema.EVENT_DURATION)[which]
-    found = np.zeros(len(host), dtype=np.bool_)
-    if not (duration >= _COMPILING_NS).any():
-        return found
     nested = nesting(column(events, schema.EVENT_LANE)[which], column(events, schema.EVENT_START)[which], duration)
     own = duration - _inside(nested.parent, duration)
     name = events[schema.EVENT_NAME.name][which]
@@ -103,6 +103,12 @@ def _compiles(events: pl.DataFrame, host: _Bools) -> _Bools:
         if place < _COMPILATIONS and (not len(later) or own[at] >= 20 * np.median(later)):
             found[which[at]] = True
     return found
+
+
+def _any_long(events: pl.DataFrame, host: _Bools) -> bool:
+    """Whether any operation is long enough to hold a compilation."""
+    long = events[np.flatnonzero(host & (column(events, schema.EVENT_DURATION) >= _COMPILING_NS))][schema.EVENT_NAME.name]
+    return bool((long.str.contains(_OPERATION) & ~long.str.contains(_WAITING) & ~long.str.contains(_CALL)).any())
 
 
 def _inside(parent: Ints, duration: Ints) -> Ints:

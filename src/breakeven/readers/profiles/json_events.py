@@ -21,16 +21,16 @@ Number = int | float | str | None
 
 
 class Arguments(msgspec.Struct, gc=False):
-    """Arguments of an event that anything here makes use of; all others are passed over."""
+    """Arguments of an event that anything here makes use of; all others are passed over. Numbers that are missing are -1."""
 
-    correlation: Number = None
-    device: Number = None
-    stream: Number = None
-    bytes: Number = None
+    correlation: Number = -1
+    device: Number = -1
+    stream: Number = -1
+    bytes: Number = -1
     grid: list[int] | None = None
     block: list[int] | None = None
     occupancy: Number = msgspec.field(default=None, name="est. achieved occupancy %")
-    step_num: Number = None
+    step_num: Number = -1
     name: str | None = None
     hlo_op: str | None = None
     hlo_module: str | None = None

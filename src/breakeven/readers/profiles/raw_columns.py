@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ Floats = NDArray[np.float64]
 #: Events with a length; the others are flow arrows, counters and names, and no table needs them.
 _COMPLETE: Final = "X"
 _METADATA: Final = "M"
+_Key = TypeVar("_Key", bound=Hashable)
 _NO_ARGUMENTS: Final = Arguments()
 
 
@@ -80,20 +82,17 @@ class RawCollector:
             ]
         if not events:
             return
-        names, categories, lanes = self._names, self._categories, self._lanes
-        category = np.array([categories.setdefault(e.cat, len(categories)) for e in events])
-        arguments = [e.args or _NO_ARGUMENTS for e in events]
-        kept = np.array([c.lower() in self.with_arguments for c in categories])[category]
+        category = _codes([e.cat for e in events], self._categories)
+        arguments = [_NO_ARGUMENTS if e.args is None else e.args for e in events]
+        kept = np.array([c.lower() in self.with_arguments for c in self._categories])[category]
         argued = np.flatnonzero(kept)
         self._arguments += [arguments[i] for i in argued.tolist()]
         self._parts.append((
-            np.array([names.setdefault(e.name, len(names)) for e in events]), category,
-            np.array([lanes.setdefault((e.pid, e.tid), len(lanes)) for e in events]),
+            _codes([e.name for e in events], self._names), category, _codes([(e.pid, e.tid) for e in events], self._lanes),
             np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
             whole([a.correlation for a in arguments]), whole([a.device for a in arguments]),
-            whole([a.stream for a in arguments]), whole([a.bytes for a in arguments]),
-            whole([a.step_num for a in arguments]), np.array([a.hlo_op is not None for a in arguments], dtype=np.int64),
-            argued + self._count,
+            whole([a.stream for a in arguments]), whole([a.bytes for a in arguments]), whole([a.step_num for a in arguments]),
+            np.array([a.hlo_op is not None for a in arguments], dtype=np.int64), argued + self._count,
         ))  # fmt: skip
         self._count += len(events)
 
@@ -109,3 +108,10 @@ class RawCollector:
             lane=lane, ts=ts, dur=dur, correlation=correlation, device=device, stream=stream, bytes=bytes_, step=step, hlo=hlo,
             argued=argued, arguments=tuple(self._arguments), labels=tuple(self._labels),
         )  # fmt: skip
+
+
+def _codes(values: Sequence[_Key], known: dict[_Key, int]) -> Ints:
+    """Each value's number among the distinct ones; new ones are added."""
+    for value in dict.fromkeys(values):
+        known.setdefault(value, len(known))
+    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))

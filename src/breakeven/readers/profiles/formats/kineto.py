@@ -222,18 +222,20 @@ def _bytes(value: Any) -> int | None:  # of the file: anything
 
 def _shapes(raw: RawColumns) -> Shapes:
     """Means of the launches by kernel name."""
-    names = [raw.names[i] for i in raw.name[raw.argued].tolist()]
-    blocks = [_product(a.grid) for a in raw.arguments]
-    threads = [_product(a.block) for a in raw.arguments]
-    occupancy = [float(a.occupancy) / 100 if isinstance(a.occupancy, int | float) else None for a in raw.arguments]
-    frame = pl.DataFrame(
-        {"kernel": names, "blocks": blocks, "threads": threads, "occupancy": occupancy, "weight": raw.dur[raw.argued]},
-        schema={"kernel": pl.String, "blocks": pl.Float64, "threads": pl.Float64, "occupancy": pl.Float64, "weight": pl.Float64},
-    )
-    weighted = (pl.col("occupancy") * pl.col("weight")).sum() / pl.col("weight").filter(pl.col("occupancy").is_not_null()).sum()
-    means = frame.group_by("kernel").agg(pl.col("blocks").mean(), pl.col("threads").mean(), weighted.alias("occupancy"))
-    by_name = {which: dict(means.select("kernel", which).drop_nulls().drop_nans().iter_rows()) for which in means.columns[1:]}
-    return Shapes(by_name["blocks"], by_name["threads"], by_name["occupancy"])
+    blocks = np.array([_product(a.grid) for a in raw.arguments], dtype=np.float64)
+    threads = np.array([_product(a.block) for a in raw.arguments], dtype=np.float64)
+    occupancy = np.array([a.occupancy if isinstance(a.occupancy, int | float) else np.nan for a in raw.arguments]) / 100
+    of, weight = raw.name[raw.argued], np.nan_to_num(raw.dur[raw.argued])
+    each = np.ones(len(of))
+    return Shapes(*(_means(raw.names, of, values, by) for values, by in ((blocks, each), (threads, each), (occupancy, weight))))
+
+
+def _means(names: tuple[str, ...], of: Ints, values: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[str, float]:
+    """Weighted mean by name, of those that have one."""
+    good = np.isfinite(values)
+    total = np.bincount(of[good], weights=weight[good], minlength=len(names))
+    summed = np.bincount(of[good], weights=weight[good] * values[good], minlength=len(names))
+    return {names[i]: float(summed[i] / total[i]) for i in np.flatnonzero(total > 0).tolist()}
 
 
 def _product(sides: list[int] | None) -> float | None:
