@@ -104,6 +104,12 @@ def test_each_backward_pass_starts_the_engine_once() -> None:
     assert issue[0] == pytest.approx(issue[3])
 
 
+def test_each_optimizer_step_has_its_own_python_once() -> None:
+    step = {"phase": schema.Phase.OPTIMIZER}
+    issue = times(stream((MUL, {}), (MUL, step), (MUL, step)), None).issue_ns
+    assert (issue[1] - issue[2], issue[0]) == (pytest.approx(host_model().optimizer_call_us * 1e3), pytest.approx(issue[2]))
+
+
 def test_an_interruption_of_one_repeat_is_cut() -> None:
     made = stream(*((MUL, {"cpu_ns": 2_000 if i else 50_000_000}) for i in range(10)))
     assert cpu_split(made, priced(made)).kernel_ns.sum() == pytest.approx(20_000)

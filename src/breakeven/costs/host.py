@@ -123,7 +123,7 @@ def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
     """Host times of a stream, recorded or rewritten, on a host whose rate is known."""
     call = stream.rows[schema.ROW_CALL.name].to_numpy()
     issue = np.where(_is_backward(stream), costs.backward_host_ns[call], costs.forward_host_ns[call])
-    issue = issue + _backward_starts(stream, host_model())
+    issue = issue + _call_starts(stream, host_model())
     own = cpu_split(stream, costs, rate.probed).before_ns
     return HostTimes(own * rate.own_work, issue * rate.framework, rate.log_sigma, rate.framework)
 
@@ -145,7 +145,7 @@ def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit
     is_host = (stream.calls[schema.CALL_KIND.name] == schema.Kind.HOST).to_numpy()[call]
     recorded = np.nan_to_num(stream.rows[schema.ROW_HOST.name].cast(pl.Float64).to_numpy())
     pause = np.where(is_host, recorded, np.nan_to_num(_steady(stream, schema.ROW_HOST.name)))
-    starts = _backward_starts(stream, host_model())
+    starts = _call_starts(stream, host_model())
     in_engine = _is_backward(stream) & (starts == 0.0)  # between its nodes no line of the user's runs
     own = ((pause >= LONG_PAUSE_NS * max(1.0, rate)) & ~in_engine) | is_host
     per_call = np.where(_is_backward(stream), costs.cpu_backward_host_ns[call], costs.cpu_host_ns[call])
@@ -194,8 +194,14 @@ def _is_backward(stream: OpStream) -> NDArray[np.bool_]:
     return np.asarray((stream.rows[schema.ROW_PHASE.name] == schema.Phase.BACKWARD).to_numpy(), dtype=np.bool_)
 
 
-def _backward_starts(stream: OpStream, model: HostModel) -> NDArray[np.float64]:
-    """Starting the engine, on the first row of every backward pass, ns on the reference host."""
-    backward = _is_backward(stream)
-    first = backward & ~np.concatenate([[False], backward])[: len(backward)].astype(np.bool_)
-    return np.where(first, model.backward_call_us * NS_PER_US, 0.0)
+def _call_starts(stream: OpStream, model: HostModel) -> NDArray[np.float64]:
+    """Starting the engine, and an optimizer's own Python, on the first row of each such stretch, ns on the reference host."""
+    phases = stream.rows[schema.ROW_PHASE.name]
+    starts = np.zeros(len(phases))
+    for phase, us in ((schema.Phase.BACKWARD, model.backward_call_us), (schema.Phase.OPTIMIZER, model.optimizer_call_us)):
+        starts[_first_of_stretch((phases == phase).to_numpy())] = us * NS_PER_US
+    return starts
+
+
+def _first_of_stretch(inside: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    return np.asarray(inside & ~np.concatenate([[False], inside])[: len(inside)].astype(np.bool_), dtype=np.bool_)
