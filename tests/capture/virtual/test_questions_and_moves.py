@@ -204,6 +204,6 @@ def test_everything_is_put_back():
         pass
     assert [getattr(torch, n) for n in names] == before
     assert {n: torch.Tensor.__dict__.get(n) for n in tensor} == tensor
-    assert {n: getattr(torch.cuda, n) for n in dir(torch.cuda)} == cuda
+    assert {n: getattr(torch.cuda, n) for n in cuda} == cuda
     assert not torch.cuda.is_available()
     assert torch.ones(2).device.type == "cpu"

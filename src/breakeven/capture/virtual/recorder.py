@@ -5,24 +5,22 @@ Written for speed: a script may run millions of operations between two steps. Wh
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_right
 from collections.abc import Callable
-from threading import get_ident
 from time import perf_counter_ns
 from typing import Any, Final
 
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from breakeven.capture.virtual import autograd_node, denormals, facts, marks
-from breakeven.capture.virtual.calls import copy_call, host_call, make_call, sync_call, tensors
+from breakeven.capture.virtual import denormals, facts, marks
+from breakeven.capture.virtual.calls import make_call, tensors
 from breakeven.capture.virtual.devices import CPU_DEVICE, names_cuda
-from breakeven.capture.virtual.lowered import Lowered, Lowerings
+from breakeven.capture.virtual.ledger import Ledger
+from breakeven.capture.virtual.lowered import Lowered
 from breakeven.capture.virtual.marks import CUDA, PARAMETER, Marks
 from breakeven.capture.virtual.notes import Notes
 from breakeven.capture.virtual.plans import Plan, frozen
-from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER, Rows
+from breakeven.capture.virtual.rows import BACKWARD, FORWARD, OPTIMIZER, OTHER
 from breakeven.capture.virtual.sites import NOWHERE, Sites
 from breakeven.timeline.opstream import Call
 
@@ -44,30 +42,14 @@ _HEAVY: Final = frozenset(
 _key: Callable[[torch.Tensor], Any] = torch._C.TensorBase.untyped_storage  # Any: torch leaves storages without annotations
 
 
-class Recorder(TorchDispatchMode):
-    """The state of a recording and the way through it. One per session."""
+class Recorder(Ledger, TorchDispatchMode):
+    """The way of each operation through a recording. One per session, and a passive one per thread of the script's own."""
 
     def __init__(self, table: Marks, sites: Sites, notes: Notes) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
-        self.marks = table
-        self.sites = sites
-        self.notes = notes
-        self.rows: Rows | None = None
-        self.phase = FORWARD
+        Ledger.__init__(self, table, sites, notes)
+        TorchDispatchMode.__init__(self)  # type: ignore[no-untyped-call]  # torch leaves it without annotations
         self.request: int | None = None  # device of what is being made: CUDA, or 0 for the host
-        self.hush = 0  # > 0: operations inside leave no row (a fused call, a data loader)
-        self.folding = 0  # > 0: host operations inside leave no row, they are part of one that follows
-        self.hushed_ns = 0  # their time
-        self.hushed_ops = 0
-        self.tag: str | None = None  # how the user asked for the value that is being read: bool, print, tolist …
-        self.off = False  # in a forked worker: nothing is recorded
-        self.device_ops = 0  # operations on the device so far
-        self.pending = 0  # of these, issued since the host last waited
-        self.novel = 0  # first executions of an operation on the device
-        self.last_row = -1  # last row that ran on the device
-        self.lowerings = Lowerings()
         self.backward_device = 0  # where the engine's root is: what its formulas make from nothing is there too
-        self.engine_run = 0  # how often the autograd engine has been started
         self.cast: Callable[[Plan, list[Any] | None, int, Any, Any], int] | None = (
             None  # autocast: logical dtype of a result (Any: any)
         )
@@ -79,15 +61,8 @@ class Recorder(TorchDispatchMode):
         )
         self.tape: list[tuple[Any, Any, Any, Any]] | None = None  # a CUDA graph that is being captured (Any: operations)
         self.specials: dict[str, Callable[..., Any]] = {}  # Any: any operation
-        self._spot = (0, 0)
-        self._thread = get_ident()
-        self.last = 0  # clock at the end of the last operation
-        self.next_number = autograd_node.next_number()
-        self.running_number = autograd_node.running_number()
         self._plans: dict[Any, Plan] = {}  # Any: OpOverload is not hashable by its annotations
         self._numbers: dict[tuple[Any, ...], int] = {}  # Any: shapes, dtypes, marks and arguments
-        self._origin_numbers = array("q")
-        self._origin_sites = array("i")
 
     @classmethod
     def _should_skip_dynamo(cls) -> bool:
@@ -275,8 +250,8 @@ class Recorder(TorchDispatchMode):
             site = self.site_of(self.running_number())
         else:
             site = self.sites.here(3)
-            self._spot = self.sites.spot
-            self._note_origin(site)
+            self.spot = self.sites.spot
+            self.note_origin(site)
         if plan.kept:
             signature += [frozen(args[i]) if i < len(args) else None for i, _ in plan.kept]
         if kwargs and plan.kept_names:
@@ -329,100 +304,10 @@ class Recorder(TorchDispatchMode):
         if call.op in _HEAVY:
             denormals.check(self.notes, site, call.op, tensors(args))
 
-    overhead = 0  # of the recorder itself, per operation, in the gap before it: measured by `calibrate`
-
-    def _note_origin(self, site: int) -> None:
-        """Remember which line made the autograd node of the operation that runs now."""
-        number = self.next_number() - 1
-        numbers = self._origin_numbers
-        if number >= 0 and (not numbers or number > numbers[-1]):
-            numbers.append(number)
-            self._origin_sites.append(site)
-
-    def site_of(self, number: int) -> int:
-        """Line that made this autograd node; where that is not known, the line that is running."""
-        numbers = self._origin_numbers
-        if number >= 0 and numbers:
-            at = bisect_right(numbers, number) - 1
-            if at >= 0 and numbers[at] == number:
-                return self._origin_sites[at]
-        return self.sites.here(3)
-
-    def add(self, call: int, gap: int = 0, waits: int = -1, phase: int | None = None, cpu_ns: int = 0) -> int:
-        """Append a row of something that is no ordinary operation; -1 while nothing is recorded."""
-        if self.rows is None or self.hush or not self.is_mine():
-            return -1
-        gap = 0 if self.folding else gap
-        phase = self.phase if phase is None else phase
-        site = self.sites.here(2)
-        return self.rows.add(call, phase, site, gap, cpu_ns, waits)
-
-    def copied(self, direction: str, tensor: torch.Tensor, *, pinned: bool, non_blocking: bool, began: int) -> None:
-        """A copy between host and device has been made; a pageable or blocking one waits for itself."""
-        gap = began - self.last
-        self.device_ops += 1
-        self.pending += 1
-        waits = not (pinned and non_blocking)
-        if self.rows is not None and not self.hush:
-            shape, size = tuple(tensor.shape), tensor.numel() * tensor.element_size()
-            call = self.rows.number(copy_call(direction, shape, tensor.dtype, size, pinned, non_blocking))
-            self.last_row = self.add(call, gap, -2 if waits else -1)
-        if waits and not non_blocking:
-            self.pending = 0
-        self.last = perf_counter_ns()
-
-    def waited(self, name: str, size: int, *, began: int | None = None) -> None:
-        """The host has read `size` bytes of a result from the device, which it waits for."""
-        gap = 0 if began is None else began - self.last
-        self.pending = 0
-        if self.rows is not None and not self.hush:
-            copy = self.rows.number(copy_call("d2h", (), None, size, False, True))
-            row = self.add(copy, gap)
-            self.add(self.rows.number(sync_call(name)), 0, row)
-            self.last_row = row
-        self.last = perf_counter_ns()
-
-    def synchronized(self, name: str, row: int | None = None) -> None:
-        """The host has waited for a row (without one: for all that was issued), reading nothing."""
-        gap = perf_counter_ns() - self.last
-        self.pending = 0
-        if self.rows is not None and not self.hush:
-            self.add(self.rows.number(sync_call(name)), gap, self.last_row if row is None else row)
-        self.last = perf_counter_ns()
-
-    def host_row(self, call: Call, began: int, before: int) -> None:
-        """A row of host work that began at `began`; the gap since `before`, the last operation, goes to the next row."""
-        now = perf_counter_ns()
-        if self.is_calm() and not self.folding and self.rows is not None:
-            self.add(self.rows.number(call), now - began + self.overhead)
-            self.last = now - max(began - before, 0)
-        else:
-            self.last = now
-
-    def is_mine(self) -> bool:
-        """Whether the running thread is the one that is recorded."""
-        return get_ident() == self._thread
-
-    def emptied_cache(self) -> None:
-        """`empty_cache`: the device's memory is given back, and has to be asked for again."""
-        if self.is_calm() and self.rows is not None:
-            gap = perf_counter_ns() - self.last
-            self.add(self.rows.number(host_call("empty_cache")), gap)
-            self.last = perf_counter_ns()
-
     def begin(self) -> None:
         """Start with an empty table."""
-        self.rows = Rows()
+        super().begin()
         self._numbers.clear()
-        del self._origin_numbers[:], self._origin_sites[:]
-        self.lowerings.clear()
-        self.last_row = -1
-        self.last = perf_counter_ns()
-
-    def edge(self) -> None:
-        """A step has ended: what follows belongs to the next."""
-        if self.rows is not None:
-            self.rows.edges.append(len(self.rows))
 
     # --- kinds of arguments ----------------------------------------------------------------------------------------
 
@@ -450,15 +335,6 @@ class Recorder(TorchDispatchMode):
     def is_cuda(self, tensor: torch.Tensor) -> bool:
         """Whether a tensor is logically on the device."""
         return bool(self.marks.of(tensor) & CUDA)
-
-    def is_same_spot(self) -> bool:
-        """Whether the user's running instruction is the one that the last forward row came from."""
-        self.sites.here(3)
-        return self.sites.spot == self._spot
-
-    def is_calm(self) -> bool:
-        """Whether rows are being left now."""
-        return self.rows is not None and not self.hush and not self.off
 
 
 def _nothing(plan: Plan, args: Any, kwargs: Any) -> None:  # Any: any operation

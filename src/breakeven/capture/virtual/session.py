@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from functools import partial
 from types import TracebackType
 
+from torch._library import simple_registry
+
 from breakeven.capture.virtual import (
     ask_factory,
     ask_tensor,
@@ -136,9 +138,15 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
         lifted.install(patches)
     outermost = Outermost(recorder, lifted)
     outermost.install(patches)
+    # The interpreter asks before each operation whether a custom operator has a rule for this very mode: none has.
+    patches.set(simple_registry, "find_torch_dispatch_rule", _no_rule)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))  # type: ignore[no-untyped-call]  # as above
     return Session(recorder, patches, notes, outermost, lifted, surface)
+
+
+def _no_rule(op: object, mode: type) -> None:
+    return None
 
 
 def _equip(recorder: Recorder) -> None:
