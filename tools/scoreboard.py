@@ -59,11 +59,10 @@ def unseen_devices(folder: Path) -> pl.DataFrame:
         if len({g.gpu for g in of_variant}) < 3 or variant.startswith("launch"):
             continue
         family = next((f for start, f in STARTS.items() if variant.startswith(start)), "elementwise")
-        if any(s == "gpu-benches" for s in of_variant[0].source):
-            family = "small_kernels"
         for group, error, _ in left_out(variant, of_variant):
             relative = np.abs(np.expm1(-error))
-            found.append(pl.DataFrame({"family": family, "gpu": group.gpu, "dtype": group.dtype, "source": group.source, "error": relative}))
+            own = np.where((group.source == "gpu-benches") & (family == "elementwise"), "small_kernels", family)
+            found.append(pl.DataFrame({"family": own, "gpu": group.gpu, "dtype": group.dtype, "source": group.source, "error": relative}))
     return pl.concat(found)
 
 

@@ -79,7 +79,9 @@ OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None),
     "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=10.0),
-    "conv2d": Options(1.0, None, 0.5, least_rows=500, kernel_us=15.0),
+    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=15.0),
+    **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0)),
+    **dict.fromkeys((f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)),
     "recurrent": Options(0.3, None, None),
     "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
 }  # fmt: skip
@@ -114,7 +116,7 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     importance = np.concatenate([_importance(g.source) for g in groups])
     before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
     most = options.kernel_us if "neusight" in rows.source else np.inf
-    caps = np.array([most if n.startswith("fixed:kernel") else np.inf for n in rows.names])
+    caps = np.array([most if n.startswith(("fixed:kernel", "fixed:ramp")) else np.inf for n in rows.names])
     found = weights(rows.terms, rows.time_us, importance, caps, before, options.pull if prior is not None else 0.0)
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)
