@@ -6,7 +6,7 @@ import ast
 
 from msgspec.structs import replace
 
-from breakeven.lint.reading import library
+from breakeven.lint.reading import settings
 from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.expressions import Expressions
 from breakeven.lint.reading.state import tags, tensors
@@ -80,7 +80,7 @@ class Assignments(Expressions):
             else:
                 owner.items[ops.index_of(index) or 0 : (ops.index_of(index) or 0) + 1] = [value]
         elif isinstance(owner, Ref) and owner.path == "os.environ" and isinstance(index, Const):
-            library.environment(self, target, str(index.value), value)
+            settings.environment(self, target, str(index.value), value)
         elif isinstance(owner, Tensor) and isinstance(value, Tensor) and len(self.loops) > 0:
             host = value.device == "cpu" and not value.scalar
             if owner.device == "cuda" and (host or value.moved) and not value.numpy:
