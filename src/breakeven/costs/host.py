@@ -66,14 +66,16 @@ class CpuSplit:
 
     Attributes:
         kernel_ns: per row, time in CPU kernels (dispatch below autograd taken out).
-        before_ns: per row, the user's own work before it.
+        waits_ns: per row of the host's own (a batch, a checkpoint), its length, which the timing pass knows as well.
+        pauses_ns: per row, a long pause before it, as recorded: the user's own work, drawn out by the recorder.
         glue_ns: per row, recorded pause before it that is short: Python between operations, the recorder's share in it.
         framework_ns: per row, framework time by the model, reference host.
         measured: whether kernel times were recorded.
     """
 
     kernel_ns: NDArray[np.float64]
-    before_ns: NDArray[np.float64]
+    waits_ns: NDArray[np.float64]
+    pauses_ns: NDArray[np.float64]
     glue_ns: NDArray[np.float64]
     framework_ns: NDArray[np.float64]
     measured: bool
@@ -86,6 +88,7 @@ class HostRate:
     Attributes:
         framework: framework time relative to the reference host.
         own_work: the user's own work relative to this machine.
+        pause_share: part of the recorded pauses that the undisturbed step has room for.
         log_sigma: uncertainty of `framework`, standard deviation of its logarithm.
         probed: this machine's framework time relative to the reference, by the dispatch probe alone.
     """
@@ -94,6 +97,7 @@ class HostRate:
     own_work: float
     log_sigma: float
     probed: float = 1.0
+    pause_share: float = 1.0
 
 
 def host_times(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | None, cpu: Cpu, host: Host) -> HostTimes:
@@ -113,10 +117,12 @@ def host_rate(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | Non
     """The rate of a host for one script; arguments as of `host_times`."""
     model = host_model()
     probed = probed_rate(cpu, model)
-    rate, sigma = _rate(cpu_split(stream, costs, probed), probed, cpu_step_ns, stream.steps, cpu, model)
+    split = cpu_split(stream, costs, probed)
+    share = _pause_share(split, probed, cpu_step_ns, stream.steps)
+    rate, sigma = _rate(split, share, probed, cpu_step_ns, stream.steps, cpu, model)
     host_sigma = math.log(host.scale_high / host.scale_low) / (2 * _Z90) if host.scale_low > 0 else 0.0
     # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
-    return HostRate(host.scale_mid * rate / probed, host.scale_mid / probed, math.hypot(sigma, host_sigma), probed)
+    return HostRate(host.scale_mid * rate / probed, host.scale_mid / probed, math.hypot(sigma, host_sigma), probed, share)
 
 
 def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
@@ -124,7 +130,8 @@ def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
     call = stream.rows[schema.ROW_CALL.name].to_numpy()
     issue = np.where(_is_backward(stream), costs.backward_host_ns[call], costs.forward_host_ns[call])
     issue = issue + _call_starts(stream, host_model())
-    own = cpu_split(stream, costs, rate.probed).before_ns
+    split = cpu_split(stream, costs, rate.probed)
+    own = split.waits_ns + split.pauses_ns * rate.pause_share
     return HostTimes(own * rate.own_work, issue * rate.framework, rate.log_sigma, rate.framework)
 
 
@@ -146,15 +153,28 @@ def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit
     recorded = np.nan_to_num(stream.rows[schema.ROW_HOST.name].cast(pl.Float64).to_numpy())
     pause = np.where(is_host, recorded, np.nan_to_num(_steady(stream, schema.ROW_HOST.name)))
     starts = _call_starts(stream, host_model())
-    in_engine = _is_backward(stream) & (starts == 0.0)  # between its nodes no line of the user's runs
-    own = ((pause >= LONG_PAUSE_NS * max(1.0, rate)) & ~in_engine) | is_host
+    within = (_is_backward(stream) | _is_optimizer(stream)) & (starts == 0.0)  # inside these no line of the user's runs
+    own = (pause >= LONG_PAUSE_NS * max(1.0, rate)) & ~within & ~is_host
     per_call = np.where(_is_backward(stream), costs.cpu_backward_host_ns[call], costs.cpu_host_ns[call])
     framework = per_call * operations + starts
-    return CpuSplit(kernel, np.where(own, pause, 0.0), np.where(own, 0.0, pause), framework, measured)
+    waits, glue = np.where(is_host, pause, 0.0), np.where(own | is_host, 0.0, pause)
+    return CpuSplit(kernel, waits, np.where(own, pause, 0.0), glue, framework, measured)
+
+
+def _pause_share(split: CpuSplit, prior: float, cpu_step_ns: Interval | None, steps: int) -> float:
+    """Part of the recorded pauses that is left of the undisturbed step beside kernels, waits and the probe's framework time.
+
+    The recorder slows the user's Python too, several times where it calls into PyTorch; only the sum is known for certain.
+    """
+    recorded = float(split.pauses_ns.sum())
+    if cpu_step_ns is None or recorded <= 0 or not split.measured:
+        return 1.0
+    known = float(split.kernel_ns.sum() + split.waits_ns.sum()) + prior * float(split.framework_ns.sum())
+    return min(1.0, max(0.0, cpu_step_ns.mid * steps - known) / recorded)
 
 
 def _rate(
-    split: CpuSplit, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
+    split: CpuSplit, share: float, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
 ) -> tuple[float, float]:
     """This host's framework rate for this script, and the log error of a GPU step's issuing time by it.
 
@@ -168,7 +188,7 @@ def _rate(
     said = float(split.framework_ns.sum())
     if cpu_step_ns is not None and split.measured and said > 0:
         total, kernels = cpu_step_ns.mid * steps, float(split.kernel_ns.sum())
-        left = total - kernels - float(split.before_ns.sum())
+        left = total - kernels - float(split.waits_ns.sum()) - share * float(split.pauses_ns.sum())
         left = min(left, _PLAUSIBLE * prior * said + float(split.glue_ns.sum()))
         if left > 0:
             timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
@@ -192,6 +212,10 @@ def _dispatch_floor(views: NDArray[np.float64]) -> float:
 
 def _is_backward(stream: OpStream) -> NDArray[np.bool_]:
     return np.asarray((stream.rows[schema.ROW_PHASE.name] == schema.Phase.BACKWARD).to_numpy(), dtype=np.bool_)
+
+
+def _is_optimizer(stream: OpStream) -> NDArray[np.bool_]:
+    return np.asarray((stream.rows[schema.ROW_PHASE.name] == schema.Phase.OPTIMIZER).to_numpy(), dtype=np.bool_)
 
 
 def _call_starts(stream: OpStream, model: HostModel) -> NDArray[np.float64]:
