@@ -94,6 +94,17 @@ def test_a_clock_around_work_without_a_wait_is_noted_with_both_lines():
     assert [site.text for site in fact.sites] == ["begin = time.time()", "return time.time() - begin"]
 
 
+def test_from_one_timed_region_round_the_loop_to_the_next_is_no_timed_region():
+    def step():
+        for _ in range(3):
+            begin = time.time()
+            torch.cuda.synchronize()
+            time.time() - begin
+            torch.ones(3, device="cuda")
+
+    assert "no_sync" not in record(step).facts
+
+
 @pytest.mark.parametrize("wait", [lambda t: torch.cuda.synchronize(), lambda t: t.sum().item(), lambda t: t.cpu()])
 def test_a_clock_that_waits_is_healthy(wait):
     def step():

@@ -56,12 +56,17 @@ class _Watch:
         read.__name__ = getattr(real, "__name__", "clock")
         return read
 
+    def _goes_back(self, first: int, second: int) -> bool:
+        """From the end of one timed region to the start of the next, round a loop: nobody takes that difference."""
+        one, other = self._recorder.sites.at(first), self._recorder.sites.at(second)
+        return one is not None and other is not None and other.line < one.line
+
     def _note(self, function: int) -> None:
         recorder = self._recorder
         site = recorder.sites.here(3)
         before = self._last.get(function)
         self._last[function] = _Read(site, recorder.device_ops, recorder.novel)
-        if before is None:
+        if before is None or self._goes_back(before.site, site):
             return
         issued = recorder.device_ops - before.device_ops
         novel = recorder.novel - before.novel
