@@ -27,6 +27,9 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
         for key, extra in crossed(fitted.variant, groups).items():
             if key in few:
                 own[key] = own[key].joined(extra)
+    for group, _ in fitted.of_groups:
+        if f"{group.gpu}|{group.dtype}" not in fitted.models:
+            own.pop(f"{group.gpu}|{group.dtype}", None)
     of_device = factors({k: e for k, e in own.items() if k in fitted.models})
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
