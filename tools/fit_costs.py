@@ -93,7 +93,9 @@ def main() -> None:
         path = args.out / f"{name}.json"
         kept = json.loads(path.read_text())["variants"] if args.only and path.exists() else {}
         whole = {"command": COMMAND, "sources": SOURCES[name], "variants": dict(sorted({**kept, **variants}.items()))}
-        path.write_text(json.dumps(whole, separators=(",", ":")).replace('"models":', '\n"models":').replace('}},"', '}},\n"') + "\n")
+        path.write_text(
+            json.dumps(whole, separators=(",", ":")).replace('"models":', '\n"models":').replace('}},"', '}},\n"') + "\n"
+        )
 
 
 if __name__ == "__main__":

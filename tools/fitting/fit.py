@@ -6,15 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
-from fitting import corrections, growth
-from fitting.measurements import Group, stacked
-from fitting.nonneg import weights
 
 from breakeven.costs.models import PRODUCTS
 from breakeven.costs.operations import AXES
 from breakeven.costs.rates import rates
 from breakeven.costs.table import Axis
 from breakeven.machine.gpus import find_gpu
+from fitting import corrections, growth
+from fitting.measurements import Group, stacked
+from fitting.nonneg import weights
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,13 @@ OPTIONS: dict[str, Options] = {
 _LEAST_ROWS = 5
 
 
-def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True, tables: bool = True) -> Fitted:
+def fit_variant(
+    variant: str,
+    groups: list[Group],
+    training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3,
+    devices: bool = True,
+    tables: bool = True,
+) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
     options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
@@ -107,7 +113,9 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
     everything = models["*|any"] = _fit(variant, axes, seen, None, options, options.wide)
     for kind in sorted({g.kind for g in seen}):
         of_kind = [g for g in seen if g.kind == kind]
-        wide = models[f"*|{kind}"] = _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
+        wide = models[f"*|{kind}"] = (
+            _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
+        )
         for family in sorted({_family(g) for g in of_kind}):
             alike = [g for g in of_kind if _family(g) == family]
             near = models[f"{family}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
@@ -117,10 +125,18 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
     return Fitted(variant, models, served)
 
 
-def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None) -> Trained:
+def _fit(
+    variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None
+) -> Trained:
     rows = stacked(groups)
     importance = np.concatenate([_importance(g.source) for g in groups])
-    before = None if prior is None else np.array([max(prior.weights.get(n, 0.0) - (options.floor_us if n == "fixed:kernel" else 0.0), 0.0) for n in rows.names])
+    before = (
+        None
+        if prior is None
+        else np.array(
+            [max(prior.weights.get(n, 0.0) - (options.floor_us if n == "fixed:kernel" else 0.0), 0.0) for n in rows.names]
+        )
+    )
     most = options.kernel_us if "neusight" in rows.source else np.inf
     least = options.floor_us if "neusight" in rows.source else 0.0
     one = rows.terms[:, rows.names.index("fixed:kernel")]

@@ -103,7 +103,9 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
         for one in (dtype, *_PEERS[kind]):
             found = data.get(name, {}).get(f"{device.name}|{one}")
             if found is not None:
-                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
+                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (
+                    0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION
+                )
                 return found if lent == 0.0 else _widened(found, lent)
     for twin in _twins(device):
         for name in names:
@@ -166,7 +168,8 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
         grid = Grid(axes, values, np.array(values))
     low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
-        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
+        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items())
+        for kind in ("compute", "traffic", "fixed")
     )
     return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
 
