@@ -25,7 +25,16 @@ from breakeven.costs.price import price
 OUT = Path(__file__).resolve().parent.parent / "docs" / "accuracy.md"
 FAMILIES = ("matmul", "conv2d", "recurrent", "elementwise", "rows", "small_kernels", "copies")
 #: Which family's page a variant's devices are shown on.
-STARTS = {"gemm": "matmul", "linear": "matmul", "bmm": "matmul", "conv2d": "conv2d", "recurrent": "recurrent", "softmax": "rows", "layernorm": "rows", "copy": "copies"}
+STARTS = {
+    "gemm": "matmul",
+    "linear": "matmul",
+    "bmm": "matmul",
+    "conv2d": "conv2d",
+    "recurrent": "recurrent",
+    "softmax": "rows",
+    "layernorm": "rows",
+    "copy": "copies",
+}
 
 
 def compared(folder: Path) -> pl.DataFrame:
@@ -33,7 +42,24 @@ def compared(folder: Path) -> pl.DataFrame:
     found = []
     for family in FAMILIES:
         table = pl.read_parquet(folder / f"{family}.parquet").filter(pl.col("irregular") == 0)
-        shape = [c for c in table.columns if c not in ("measured_us", "floor_us", "lead_us", "timer", "runs", "spread", "irregular", "source", "stack", "fold", "host")]
+        shape = [
+            c
+            for c in table.columns
+            if c
+            not in (
+                "measured_us",
+                "floor_us",
+                "lead_us",
+                "timer",
+                "runs",
+                "spread",
+                "irregular",
+                "source",
+                "stack",
+                "fold",
+                "host",
+            )
+        ]
         priced = price(table)
         shown = {c: pl.max_horizontal("floor_us", pl.col("lead_us") + pl.col(f"{c}_us")) for c in ("low", "mid", "high")}
         found.append(
@@ -62,7 +88,9 @@ def unseen_devices(folder: Path) -> pl.DataFrame:
         for group, error, _ in left_out(variant, of_variant):
             relative = np.abs(np.expm1(-error))
             own = np.where((group.source == "gpu-benches") & (family == "elementwise"), "small_kernels", family)
-            found.append(pl.DataFrame({"family": own, "gpu": group.gpu, "dtype": group.dtype, "source": group.source, "error": relative}))
+            found.append(
+                pl.DataFrame({"family": own, "gpu": group.gpu, "dtype": group.dtype, "source": group.source, "error": relative})
+            )
     return pl.concat(found)
 
 

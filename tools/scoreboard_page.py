@@ -79,7 +79,9 @@ def _percent(value: float | None, bound: float | None = None) -> str:
 
 
 def _families(rows: pl.DataFrame, new: pl.DataFrame, unseen: pl.DataFrame) -> str:
-    lines = ["\n## By family\n\n| family | rows | fitted shapes | new shapes | device left out | inside the 90 % interval | its width |\n|---|---|---|---|---|---|---|\n"]
+    lines = [
+        "\n## By family\n\n| family | rows | fitted shapes | new shapes | device left out | inside the 90 % interval | its width |\n|---|---|---|---|---|---|---|\n"
+    ]
     for family, (shape, device, width) in ASKED.items():
         wide = _figure(new, family, "width")
         lines.append(
@@ -109,14 +111,23 @@ def _devices(new: pl.DataFrame, unseen: pl.DataFrame) -> str:
 
 
 def _regimes(new: pl.DataFrame) -> str:
-    table = new.group_by("family", "limited_by").agg(pl.len(), pl.col("error").median(), pl.col("inside").mean(), pl.col("width").median()).sort("family", "limited_by")
+    table = (
+        new.group_by("family", "limited_by")
+        .agg(pl.len(), pl.col("error").median(), pl.col("inside").mean(), pl.col("width").median())
+        .sort("family", "limited_by")
+    )
     lines = ["\n## By what limits\n\n| family | limited by | rows | error | inside | width |\n|---|---|---|---|---|---|\n"]
-    lines += [f"| {r['family']} | {r['limited_by']} | {r['len']} | {r['error']:.1%} | {r['inside']:.0%} | {r['width']:.2f} |\n" for r in table.iter_rows(named=True)]
+    lines += [
+        f"| {r['family']} | {r['limited_by']} | {r['len']} | {r['error']:.1%} | {r['inside']:.0%} | {r['width']:.2f} |\n"
+        for r in table.iter_rows(named=True)
+    ]
     return "".join(lines)
 
 
 def _worst(new: pl.DataFrame) -> str:
-    lines = ["\n## The ten worst rows\n\n| operation | device | shape | measured µs | price µs | reason |\n|---|---|---|---|---|---|\n"]
+    lines = [
+        "\n## The ten worst rows\n\n| operation | device | shape | measured µs | price µs | reason |\n|---|---|---|---|---|---|\n"
+    ]
     factor = pl.max_horizontal(1 + pl.col("bias"), 1 / (1 + pl.col("bias")))
     for r in new.with_columns(factor.alias("factor")).sort("factor", descending=True).head(10).iter_rows(named=True):
         lines.append(
@@ -129,7 +140,9 @@ def _reason(row: dict[str, object], new: pl.DataFrame) -> str:
     spread, bias = row["spread"], row["bias"]
     if isinstance(spread, float) and spread > 1.3:
         return f"the published values of this very row differ by a factor of {spread:.1f}"
-    same = new.filter(pl.all_horizontal(*(pl.col(c) == row[c] for c in ("op", "shape", "dtype", "direction"))) & (pl.col("gpu") != row["gpu"]))
+    same = new.filter(
+        pl.all_horizontal(*(pl.col(c) == row[c] for c in ("op", "shape", "dtype", "direction"))) & (pl.col("gpu") != row["gpu"])
+    )
     if same.height:
         others = same["error"].median()
         if isinstance(others, float) and others < 0.3:

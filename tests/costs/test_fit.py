@@ -32,7 +32,9 @@ def test_no_weight_is_negative() -> None:
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason=f"the public measurements are not here: {DATA}")
-@pytest.mark.parametrize("variant", ["gemm", "recurrent.forward", "conv2d.backward_params", "copy_h2d.pinned", "relu1", "softmax"])
+@pytest.mark.parametrize(
+    "variant", ["gemm", "recurrent.forward", "conv2d.backward_params", "copy_h2d.pinned", "relu1", "softmax"]
+)
 def test_fitting_again_gives_the_stored_weights(variant: str, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("scipy")
     monkeypatch.setattr(sys, "path", [str(ROOT / "tools"), *sys.path])

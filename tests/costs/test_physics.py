@@ -68,7 +68,11 @@ def test_no_price_is_below_what_the_data_sheet_allows(gpu: object) -> None:
 
 def test_a_device_that_nobody_measured_is_served_with_a_wider_interval() -> None:
     seen, unseen = find_gpu("A100-PCIE-40GB"), find_gpu("RTX 4090")
-    for op, sizes in (("linear", {"m": 4096, "n": 4096, "k": 4096}), ("add", {"elements": 1 << 26}), ("softmax", {"rows": 4096, "cols": 1000})):
+    for op, sizes in (
+        ("linear", {"m": 4096, "n": 4096, "k": 4096}),
+        ("add", {"elements": 1 << 26}),
+        ("softmax", {"rows": 4096, "cols": 1000}),
+    ):
         known, guessed = (price_one(op, gpu, **sizes) for gpu in (seen, unseen))
         assert guessed.high_us / guessed.low_us > known.high_us / known.low_us, op
 

@@ -35,7 +35,9 @@ def test_parquet_comes_back_with_its_types(tmp_path: Path) -> None:
 
 
 def test_batches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    table = pl.DataFrame({"op": ["add", "mul", "launch", "softmax"] * 250, "elements": range(1, 1001), "rows": range(1, 1001), "cols": [64] * 1000})
+    table = pl.DataFrame(
+        {"op": ["add", "mul", "launch", "softmax"] * 250, "elements": range(1, 1001), "rows": range(1, 1001), "cols": [64] * 1000}
+    )
     table.write_parquet(tmp_path / "ops.parquet")
     predict(tmp_path / "ops.parquet", "V100", tmp_path / "whole.csv")
     monkeypatch.setattr(room, "BATCH_ROWS", 97)
@@ -46,7 +48,13 @@ def test_batches_do_not_change_the_answer(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("content", "complaint"), [(None, "no such file"), ("a,b\n1,2\n", "has no column `op`"), ("", "cannot be read"), ("op,m\ngemm,1,2,3\n", "cannot be read")]
+    ("content", "complaint"),
+    [
+        (None, "no such file"),
+        ("a,b\n1,2\n", "has no column `op`"),
+        ("", "cannot be read"),
+        ("op,m\ngemm,1,2,3\n", "cannot be read"),
+    ],
 )
 def test_a_file_that_cannot_be_priced_gets_one_clear_line(tmp_path: Path, content: str | None, complaint: str) -> None:
     if content is not None:
@@ -73,4 +81,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path: Path) -> None:
 def test_the_summary_counts_rows_and_reasons(tmp_path: Path) -> None:
     (tmp_path / "ops.csv").write_text(OPS)
     told = json.loads(summary(predict(tmp_path / "ops.csv", "A100", None)))
-    assert told == {"schema": "breakeven/predict/1", "rows": 3, "unpriced": 1, "reasons": [{"reason": "unknown operation 'fft'", "rows": 1}]}
+    assert told == {
+        "schema": "breakeven/predict/1",
+        "rows": 3,
+        "unpriced": 1,
+        "reasons": [{"reason": "unknown operation 'fft'", "rows": 1}],
+    }

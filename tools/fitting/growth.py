@@ -7,13 +7,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fitting.measurements import EVERY, Everything
-
 from breakeven.costs.arithmetic import TABLE
 from breakeven.costs.families import conv, matmul, recurrent, rows
 from breakeven.costs.families.part import SMOOTH, Part
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
+from fitting.measurements import EVERY, Everything
 
 #: Terms that go up in steps: between steps they stand still.
 _STEPPED = ("patch", "padded", "blocks")
@@ -52,7 +51,9 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
     return [elementwise.stream(TABLE, variant, moved["bytes"], moved["bytes"] / 8.0, dtype, device)]
 
 
-def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]) -> list[np.ndarray]:
+def slack(
+    variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]
+) -> list[np.ndarray]:
     """Per axis and edge between knots: the natural logarithm by which the formula surely grows, on every one of the devices."""
     corners = np.stack(np.meshgrid(*[np.arange(max(a.count - 1, 1)) for a in axes], indexing="ij"), -1)
     cells = corners.reshape(-1, len(axes)).astype(float)
@@ -71,7 +72,9 @@ def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dt
                 for total, before, after in zip(whole, sure, further, strict=True):
                     rate = np.maximum(after - before, 0.0) / _NUDGE / np.maximum(total, 1e-12)
                     least[d] = np.minimum(least[d], rate.reshape(shape))
-    return [_per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))]
+    return [
+        _per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))
+    ]
 
 
 def _per_edge(cells: np.ndarray, d: int, axes: tuple[Axis, ...]) -> np.ndarray:

@@ -29,12 +29,11 @@ class Errors:
 
 
 def quantile(values: np.ndarray, share: float) -> float:
-    """The conformal quantile: with n rows, rank ⌈(n + 1)·share⌉ from the far side."""
+    """The quantile, by the rank at or beyond the share. (Crossed rows come from fits to less data: no further row need be added.)"""
     ordered = np.sort(values)
     n = len(ordered)
-    if share >= 0.5:
-        return float(ordered[min(int(np.ceil((n + 1) * share)), n) - 1])
-    return float(ordered[max(int(np.floor((n + 1) * share)), 1) - 1])
+    rank = int(np.ceil(n * share)) if share >= 0.5 else int(np.floor(n * share)) + 1
+    return float(ordered[min(max(rank, 1), n) - 1])
 
 
 def factors(errors: dict[str, Errors]) -> dict[str, Factors]:
@@ -56,14 +55,15 @@ def _of_device(one: Errors, everything: np.ndarray) -> Factors:
 
 
 def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
-    """Low and high factors by limit for a device that nobody measured: from devices that were left out, each counting the same."""
+    """Low and high factors by limit for a device that nobody measured: from devices that were left out, each counting by the root of its rows."""
     low, high = [], []
     values = np.concatenate([e for e, _ in errors])
     limits = np.concatenate([limit for _, limit in errors])
-    weight = np.concatenate([np.full(len(e), 1.0 / max(len(e), 1)) for e, _ in errors])
+    weight = np.concatenate([np.full(len(e), max(len(e), 1) ** -0.5) for e, _ in errors])
+    some = min(SOME, max(len(values) // 4, 4))
     for regime in range(9):
         choices = (limits == regime, limits // 3 == regime // 3, limits % 3 == regime % 3)
-        rows = next((c for c in choices if c.sum() >= SOME), np.ones(len(values), dtype=bool))
+        rows = next((c for c in choices if c.sum() >= some), np.ones(len(values), dtype=bool))
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
     return low, high

@@ -109,7 +109,9 @@ def _group(rows: pl.DataFrame) -> Group | None:
 def _joined(groups: list[Group]) -> Group:
     names = tuple(dict.fromkeys(n for g in groups for n in g.names))
     terms = np.concatenate([_columns(g, names) for g in groups])
-    arrays = {a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source", "kinds")}
+    arrays = {
+        a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source", "kinds")
+    }
     return replace(groups[0], names=names, terms=terms, **arrays)
 
 

@@ -11,7 +11,12 @@ _FULL = 0.03
 
 
 def weights(
-    terms: np.ndarray, time_us: np.ndarray, importance: np.ndarray, caps: np.ndarray, prior: np.ndarray | None = None, strength: float = 0.0
+    terms: np.ndarray,
+    time_us: np.ndarray,
+    importance: np.ndarray,
+    caps: np.ndarray,
+    prior: np.ndarray | None = None,
+    strength: float = 0.0,
 ) -> np.ndarray:
     """Weights w ≥ 0 that make terms @ w close to the times in relative error (nearly its mean absolute value).
 

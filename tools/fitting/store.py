@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from fitting.fit import Fitted, Trained, fit_variant
-from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
-from fitting.measurements import Group
 
 from breakeven.costs.models import further
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
+from fitting.fit import Fitted, Trained, fit_variant
+from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
+from fitting.measurements import Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
 _UNTRIED = 0.7
@@ -27,6 +27,9 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
         for key, extra in crossed(fitted.variant, groups).items():
             if key in few:
                 own[key] = own[key].joined(extra)
+    for group, _ in fitted.of_groups:
+        if f"{group.gpu}|{group.dtype}" not in fitted.models:
+            own.pop(f"{group.gpu}|{group.dtype}", None)
     of_device = factors({k: e for k, e in own.items() if k in fitted.models})
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
@@ -36,7 +39,9 @@ def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
     """Errors on folds 0, 1 and 2, each by a fit to the other two: more unseen rows for devices that have few."""
     found: dict[str, Errors] = {}
     for fold in (0, 1, 2):
-        fitted = fit_variant(variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3)
+        fitted = fit_variant(
+            variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3
+        )
         for group, model in fitted.of_groups:
             rows = group.fold == fold
             error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
@@ -87,5 +92,3 @@ def _model(model: Trained, intervals: Factors) -> dict[str, object]:
         found["table"] = [round(float(v) * 1000) for v in model.table]
     found["low"], found["high"] = ([round(f, 4) for f in factor] for factor in intervals)
     return found
-
-

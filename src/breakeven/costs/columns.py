@@ -46,7 +46,9 @@ def numbers(table: pl.DataFrame) -> dict[str, Array]:
     return {c: found[c].to_numpy() for c in found.columns}
 
 
-def sizes(operation: Operation, kind: Kind, given: Mapping[str, Array], rows: NDArray[np.int64]) -> tuple[dict[str, Array | float], NDArray[np.object_]]:
+def sizes(
+    operation: Operation, kind: Kind, given: Mapping[str, Array], rows: NDArray[np.int64]
+) -> tuple[dict[str, Array | float], NDArray[np.object_]]:
     """The sizes of a group's rows, defaults filled in, and per row what is wrong with them (empty: nothing)."""
     found: dict[str, Array | float] = {}
     wrong = np.full(len(rows), "", dtype=object)

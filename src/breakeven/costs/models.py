@@ -15,13 +15,13 @@ from numpy.typing import NDArray
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families.part import Part
-from breakeven.costs.rates import Rates
+from breakeven.costs.rates import Rates, rates
 from breakeven.costs.table import Axis, Grid
+from breakeven.machine.gpus import gpus
 
 #: What may stand in for a variant that was not measured on a device, when the other was.
 _RELATED: Final[Mapping[str, tuple[str, ...]]] = {
     "gemm": ("linear", "bmm"), "linear": ("gemm", "bmm"), "bmm": ("gemm", "linear"), "sigmoid1": ("tanh1",), "stream": ("add2", "mul1"),
-    "launch": ("mul1",),
 }  # fmt: skip
 #: Variants whose arithmetic may run on matrix units.
 PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
@@ -34,6 +34,11 @@ _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
 #: float32 rows of DeepBench on the P100, likewise.
 _OTHER_OPERATION: Final = 0.25
 _OTHER_DTYPE: Final = 0.15
+#: Another board with the same chip: its clocks and memory differ, as the data sheets say.
+_OTHER_BOARD: Final = 0.1
+#: How far clocks may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its 75 W hold back, and a GTX 1080
+#: with the same chip 0.44.
+_CLOCKS: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
 
@@ -81,7 +86,8 @@ def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values
 def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model:
     """The model of a variant: fitted to this very device, else to what is nearest.
 
-    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; its generation; the nearest
+    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; another board with the same
+    chip; its generation; the nearest
     generation of its vendor; everything. What is lent from another dtype or operation has a wider interval, what comes from other
     devices one that was calibrated on devices left out.
 
@@ -97,13 +103,30 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
         for one in (dtype, *_PEERS[kind]):
             found = data.get(name, {}).get(f"{device.name}|{one}")
             if found is not None:
-                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
+                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (
+                    0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION
+                )
                 return found if lent == 0.0 else _widened(found, lent)
+    for twin in _twins(device):
+        for name in names:
+            found = data.get(name, {}).get(f"{twin}|{dtype}")
+            if found is not None:
+                return _widened(found, _OTHER_BOARD if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
     for key in further(variant, device, kind):
         for name in names:
             if key in data.get(name, {}):
                 return data[name][key]
     raise LookupError(f"no model of {variant}")
+
+
+@lru_cache(maxsize=512)
+def _twins(device: Rates) -> tuple[str, ...]:
+    """Measured boards with this device's chip (architecture, multiprocessors, and clock within a seventh), the nearest bandwidth first."""
+    names = {key.split("|")[0] for models in _data().values() for key in models}
+    measured = [rates(gpu) for gpu in gpus() if gpu.name in names and gpu.name != device.name]
+    same = [r for r in measured if (r.architecture, r.sms) == (device.architecture, device.sms)]
+    same = [r for r in same if abs(math.log(r.vector["float32"] / device.vector["float32"])) < _CLOCKS]
+    return tuple(r.name for r in sorted(same, key=lambda r: abs(math.log(r.bandwidth / device.bandwidth))))
 
 
 def kind_of(variant: str, device: Rates, dtype: str) -> str:
@@ -145,7 +168,8 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
         grid = Grid(axes, values, np.array(values))
     low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
-        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
+        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items())
+        for kind in ("compute", "traffic", "fixed")
     )
     return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
 

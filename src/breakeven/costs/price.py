@@ -111,7 +111,9 @@ def _price_rows(
         rows, sizes = rows[good], {c: v if isinstance(v, float) else v[good] for c, v in sizes.items()}
     if len(rows) <= _FEW:
         for i, at in enumerate(rows):
-            low, mid, high, limit = estimate(SCALAR, task, {c: v if isinstance(v, float) else float(v[i]) for c, v in sizes.items()})
+            low, mid, high, limit = estimate(
+                SCALAR, task, {c: v if isinstance(v, float) else float(v[i]) for c, v in sizes.items()}
+            )
             answer.prices[:, at] = low, mid, high
             answer.limits[at] = limit
         return

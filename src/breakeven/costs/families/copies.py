@@ -34,7 +34,11 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
         fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0)}
         return [Part(op, {}, traffic, fixed, (), x.where(2.0 * moved > 2.0 * r.cache_bytes, memory, 0.0))]
     link = moved / r.link
-    traffic = {"bytes": link, "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link, "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link}
+    traffic = {
+        "bytes": link,
+        "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link,
+        "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link,
+    }
     fixed = {"kernel": 1.0, "ramp": link / (link + 1.0)}
     kind = "pinned" if c["pinned"] > 0.0 else "pageable"
     return [Part(f"{op}.{kind}", {}, traffic, fixed, (), link)]

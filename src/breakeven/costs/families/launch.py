@@ -17,4 +17,4 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {"launch": (), "launch.graph": ()}
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Nothing but a kernel."""
-    return [Part(op, {}, {}, {"kernel": 1.0}, (0.0,), 0.0)]
+    return [Part(op, {}, {}, {"kernel": 1.0}, (), 0.0)]

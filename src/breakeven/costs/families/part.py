@@ -7,7 +7,6 @@ from typing import Final, NamedTuple, TypeAlias
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 
-
 #: Names of the terms that have a weight, by variant: the dear ones among the others need not be worked out.
 Wanted: TypeAlias = Callable[[str], Container[str]]
 
