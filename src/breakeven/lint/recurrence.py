@@ -42,7 +42,8 @@ def _read(loop: Loop, events: list[Event]) -> TimeLoop | None:
     products = [e for e in events if e.kind == "product" and e.value is not None]
     by_input = tuple(e for e in products if loop.symbol in _tags(e) and not names & _tags(e))
     by_state = tuple(e for e in products if names & _tags(e))
-    stateful = by_state or any(e.kind == "cell" and names & _given(e) for e in events)
+    gated = any(e.kind == "activation" and names & _tags(e) for e in events)
+    stateful = by_state or gated or any(e.kind == "cell" and names & _given(e) for e in events)
     if not stateful:
         return None
     fusable = bool(cells) or _cudnn_cell(loop, by_input, by_state, events)

@@ -51,6 +51,8 @@ _CLOCKS = {
     "time.time_ns",
     "time.perf_counter_ns",
     "timeit.default_timer",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
     "time.monotonic_ns",
 }
 _NUMPY_FLOATS = {
@@ -129,9 +131,7 @@ def _torch(state: State, root: str, name: str, args: list[object], options: dict
         return _function(state, name, args, options, node)
     if root == "torch.nn.utils.rnn":
         return _packing(state, name, args, options, node)
-    if root.startswith(
-        ("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")
-    ):
+    if root.startswith(("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler")):
         return Thing(f"{root}.{name}", None, {}, args, options, line=node.lineno)
     if root.startswith("torch.nn.utils"):
         found = tensors(*args[:1])
