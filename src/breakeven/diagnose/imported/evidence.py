@@ -17,6 +17,7 @@ from breakeven.diagnose.cpu_account import CPU_CAUSES, cpu_account
 from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.imported.first_calls import with_set_up
 from breakeven.diagnose.imported.steps import Steps, steps_of
+from breakeven.diagnose.kernel_limits import device_causes
 from breakeven.results.records import Interval, Share
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.stats import estimate
@@ -122,6 +123,11 @@ class TraceEvidence:
     def on_device(self) -> pl.DataFrame:
         """Events of the device."""
         return self.timeline.events[queries.on_device(self.timeline, self.lane_device)]
+
+    @cached_property
+    def device_causes(self) -> pl.Series:
+        """Account's cause of each event of the device."""
+        return device_causes(self.on_device)
 
     @cached_property
     def kernels(self) -> int:

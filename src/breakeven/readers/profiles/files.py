@@ -7,8 +7,10 @@ is cut off with a clear error.
 from __future__ import annotations
 
 import io
+import queue
 import stat
 import tarfile
+import threading
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -18,7 +20,10 @@ from typing import BinaryIO, Final
 from breakeven.errors import InputError
 
 #: Bytes that are read, and decoded, at a time.
-BLOCK: Final = 4 << 20
+BLOCK: Final = 1 << 20
+
+#: Blocks that are unpacked before they are asked for.
+_BLOCKS_AHEAD: Final = 4
 
 #: A stream that unpacks to more than this is refused: real traces are at most some 10 GB of text.
 MOST_UNPACKED: Final = 64 << 30
@@ -106,7 +111,7 @@ def _source(path: Path, size: int, on_bytes: OnBytes) -> Source:
     with _open(path) as file:
         packed = file.read(2) == _GZIP
     if packed:
-        return Source(path.name, lambda: _unpacked(_raw(path, size, on_bytes), path.name))
+        return Source(path.name, lambda: _ahead(_unpacked(_raw(path, size, on_bytes), path.name)))
     return Source(path.name, lambda: _raw(path, size, on_bytes), path)
 
 
@@ -161,6 +166,41 @@ def _unpacked(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
                 unpack, begun = zlib.decompressobj(wbits=31), False
     if begun:
         raise CutShort(f"{name}: the compressed data end in the middle")
+
+
+def _ahead(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The same blocks, unpacked on another thread while the ones before are decoded: zlib gives the interpreter free."""
+    ready: queue.Queue[bytes | BaseException | None] = queue.Queue(_BLOCKS_AHEAD)
+    stopped = threading.Event()
+
+    def put(item: bytes | BaseException | None) -> bool:
+        while not stopped.is_set():
+            try:
+                ready.put(item, timeout=0.1)
+            except queue.Full:
+                continue
+            return True
+        return False
+
+    def work() -> None:
+        try:
+            for block in blocks:
+                if not put(block):
+                    return
+            put(None)
+        except (OSError, InputError) as error:  # it is the reader's, who asks for the next block
+            put(error)
+
+    worker = threading.Thread(target=work, name="unpack", daemon=True)
+    worker.start()
+    try:
+        while (block := ready.get()) is not None:
+            if isinstance(block, BaseException):
+                raise block
+            yield block
+    finally:
+        stopped.set()
+        worker.join()
 
 
 def _members(archive: Source) -> Iterator[Source]:

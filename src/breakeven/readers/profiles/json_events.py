@@ -78,7 +78,7 @@ class Document:
     entries: int = 0
     lost: int = 0
     warnings: list[str] = field(default_factory=list)
-    on_text: Callable[[bytes], None] | None = None
+    on_text: Callable[[bytes | memoryview], None] | None = None
 
 
 _One = TypeVar("_One")
@@ -98,6 +98,9 @@ _BLANKS: Final = re.compile(rb"[ \t\r\n]{64,}")
 _BRACKETS: Final = re.compile(rb'"(?:[^"\\]|\\.)*"|[\[\]{}]')
 
 _RUN: Final = 4096
+_CLOSING: Final = ord("]")
+#: An entry longer than this is looked at for blanks that can go.
+_LONG_EVENT: Final = 1 << 20
 _WINDOW: Final = 1 << 16
 _MOST_HEADER: Final = 64 << 20
 _MOST_EVENT: Final = 64 << 20
@@ -120,12 +123,13 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     text = _Text(blocks, document)
     head = _head(text)
     rest = b""
-    while True:
-        block = text.more()
-        if block is None:
-            break
-        rest = _squeezed(rest + block)
-        rest = rest[_whole_events(rest, document, take) :]
+    while (block := text.more()) is not None:
+        buffer = bytearray(b"[")
+        buffer += rest
+        buffer += block
+        rest = bytes(memoryview(buffer)[_whole_events(buffer, document, take) :])
+        if len(rest) > _LONG_EVENT:
+            rest = _squeezed(rest)
         if len(rest) > _MOST_EVENT:
             raise InputError("an entry of the trace goes on for more than 64 MB; it cannot be read")
     tail = _last_events(rest, document, take)
@@ -146,9 +150,9 @@ def stream_of(blocks: Iterator[bytes], kind: type[_One], take: Callable[[list[_O
     """
     decoder = msgspec.json.Decoder(list[kind])  # type: ignore[valid-type]  # a type that is given
 
-    def again(piece: bytes) -> None:
+    def again(piece: bytes | memoryview) -> None:
         try:
-            take(decoder.decode(b"[" + piece + b"]"))
+            take(decoder.decode(piece))
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return
 
@@ -203,19 +207,23 @@ def _squeezed(text: bytes) -> bytes:
     return _BLANKS.sub(b" ", text) if any(blank * _RUN in text for blank in (b" ", b"\n", b"\t")) else text
 
 
-def _whole_events(text: bytes, document: Document, take: Callable[[list[Event]], None]) -> int:
-    """Decode the events that are whole in a text; returns how many bytes they took."""
+def _whole_events(text: bytearray, document: Document, take: Callable[[list[Event]], None]) -> int:
+    """Decode the events that are whole in a text that begins with a bracket; returns where the rest begins."""
     cuts = _last_cuts(text)
     for cut in cuts:
-        if _decoded(text[:cut], document, take):
-            return _after_comma(text, cut)
+        behind = text[cut]
+        text[cut] = _CLOSING  # in place of the comma or the blank: a list, without a copy
+        if _decoded(memoryview(text)[: cut + 1], document, take):
+            text[cut] = behind
+            return text.index(b",", cut) + 1
+        text[cut] = behind
     if not cuts:
-        return 0
-    _one_by_one(text[: cuts[0]], document, take)
-    return _after_comma(text, cuts[0])
+        return 1
+    _one_by_one(bytes(text[1 : cuts[0]]), document, take)
+    return text.index(b",", cuts[0]) + 1
 
 
-def _last_cuts(text: bytes) -> list[int]:
+def _last_cuts(text: bytes | bytearray) -> list[int]:
     """Ends of events near the end of the text, the last first."""
     window = _WINDOW
     while True:
@@ -226,18 +234,14 @@ def _last_cuts(text: bytes) -> list[int]:
         window *= 16
 
 
-def _after_comma(text: bytes, at: int) -> int:
-    return text.index(b",", at) + 1
-
-
-def _decoded(text: bytes, document: Document, take: Callable[[list[Event]], None]) -> bool:
-    """Decode a run of whole events, strictly or with lenient types; False: the text itself is not well formed."""
+def _decoded(text: bytes | memoryview, document: Document, take: Callable[[list[Event]], None]) -> bool:
+    """Decode a list of events, strictly or with lenient types; False: the text itself is not well formed."""
     try:
-        events = _STRICT.decode(b"[" + text + b"]")
+        events = _STRICT.decode(text)
         document.entries += len(events)
     except msgspec.ValidationError:
         try:
-            loose = _LOOSE.decode(b"[" + text + b"]")
+            loose = _LOOSE.decode(text)
         except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
             return False
         events = _tightened(loose, document)
@@ -252,7 +256,7 @@ def _decoded(text: bytes, document: Document, take: Callable[[list[Event]], None
 def _one_by_one(text: bytes, document: Document, take: Callable[[list[Event]], None]) -> None:
     """Decode what can be decoded of a text in which something is broken."""
     clean = _NOT_FINITE.sub(b"null", text.decode("utf-8", "replace").encode())
-    if _decoded(clean, document, take):
+    if _decoded(b"[" + clean + b"]", document, take):
         return
     good = []
     at = 0
@@ -344,7 +348,7 @@ def _last_events(rest: bytes, document: Document, take: Callable[[list[Event]], 
         return stripped[1:]
     for tries, found in enumerate(_END.finditer(rest)):
         end = found.end() - 1
-        if _decoded(rest[:end], document, take):
+        if _decoded(b"[" + rest[:end] + b"]", document, take):
             return rest[end + 1 :]
         if tries > 1000:
             break

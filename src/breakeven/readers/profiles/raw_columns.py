@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.readers.profiles.json_events import Arguments, Event
+from breakeven.readers.profiles.json_events import Arguments, Event, Number
 from breakeven.readers.profiles.numbers import whole
 from breakeven.timeline.intervals import Ints
 
@@ -20,6 +21,15 @@ _COMPLETE: Final = "X"
 _METADATA: Final = "M"
 _Key = TypeVar("_Key", bound=Hashable)
 _NO_ARGUMENTS: Final = Arguments()
+#: Categories of events on a device, in lower case.
+_ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"})
+_CORRELATION, _DEVICE, _STREAM, _BYTES, _STEP = (
+    attrgetter(name) for name in ("correlation", "device", "stream", "bytes", "step_num")
+)
+
+
+def _hlo(arguments: Arguments) -> int:
+    return int(arguments.hlo_op is not None)
 
 
 @dataclass(frozen=True)
@@ -83,18 +93,31 @@ class RawCollector:
         if not events:
             return
         category = _codes([e.cat for e in events], self._categories)
-        arguments = [_NO_ARGUMENTS if e.args is None else e.args for e in events]
-        kept = np.array([c.lower() in self.with_arguments for c in self._categories])[category]
-        argued = np.flatnonzero(kept)
-        self._arguments += [arguments[i] for i in argued.tolist()]
+        lists = {which: self._of(which, category).tolist() for which in ("ids", "device", "plain", "kept")}
+        self._arguments += [events[i].args or _NO_ARGUMENTS for i in lists["kept"]]
         self._parts.append((
             _codes([e.name for e in events], self._names), category, _codes([(e.pid, e.tid) for e in events], self._lanes),
             np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
-            whole([a.correlation for a in arguments]), whole([a.device for a in arguments]),
-            whole([a.stream for a in arguments]), whole([a.bytes for a in arguments]), whole([a.step_num for a in arguments]),
-            np.array([a.hlo_op is not None for a in arguments], dtype=np.int64), argued + self._count,
+            *(
+                _taken(events, lists[which], get)
+                for which, get in (
+                    ("ids", _CORRELATION), ("device", _DEVICE), ("device", _STREAM), ("device", _BYTES), ("plain", _STEP),
+                    ("plain", _hlo),
+                )
+            ),
+            np.array(lists["kept"], dtype=np.int64) + self._count,
         ))  # fmt: skip
         self._count += len(events)
+
+    def _of(self, which: str, category: Ints) -> Ints:
+        """Positions of the events whose category has some of the arguments."""
+        asked = [c.lower() for c in self._categories]
+        has = {
+            "ids": [c == "" or c.endswith(("runtime", "driver")) or c in _ON_DEVICE for c in asked],
+            "device": [c == "" or c in _ON_DEVICE for c in asked], "plain": [c == "" for c in asked],
+            "kept": [c in self.with_arguments for c in asked],
+        }[which]  # fmt: skip
+        return np.flatnonzero(np.array(has)[category])
 
     def columns(self) -> RawColumns:
         """All of it."""
@@ -112,6 +135,17 @@ class RawCollector:
 
 def _codes(values: Sequence[_Key], known: dict[_Key, int]) -> Ints:
     """Each value's number among the distinct ones; new ones are added."""
-    for value in dict.fromkeys(values):
-        known.setdefault(value, len(known))
-    return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+    try:  # after the first batches there is hardly a new one
+        return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+    except KeyError:
+        for value in values:
+            known.setdefault(value, len(known))
+        return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+
+
+def _taken(events: Sequence[Event], which: Sequence[int], get: Callable[[Arguments], Number]) -> Ints:
+    """One argument of some of the events; -1 elsewhere."""
+    out = np.full(len(events), -1, dtype=np.int64)
+    if which:
+        out[which] = whole([get(events[i].args or _NO_ARGUMENTS) for i in which])
+    return out

@@ -6,7 +6,6 @@ import polars as pl
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.rules.finding import finding, longest, part
-from breakeven.diagnose.kernel_limits import device_cause
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
 
@@ -64,7 +63,7 @@ def _busy(evidence: TraceEvidence, name: str, cause: str, words: str, remedies: 
 
 
 def _events(evidence: TraceEvidence, cause: str) -> pl.DataFrame:
-    return evidence.in_steps(evidence.on_device.filter(device_cause() == cause))
+    return evidence.in_steps(evidence.on_device.filter(evidence.device_causes == cause))
 
 
 def _unit(evidence: TraceEvidence) -> str:
