@@ -34,15 +34,16 @@ _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "plain": ("float32", "float64", "float16", "tf32", "bfloat16"),
     "tensor": ("float16", "bfloat16", "tf32"),
 }
-#: What an interval grows by, as a natural logarithm each way, when the model is lent. Medians of measured over lent, from the rows that
-#: allow it: `gemm` and `linear` by one another on T4 −0.02 and 0.10, on P100 −0.21 and 0.38 (DeepBench, NeuSight).
+#: What an interval grows by, as a natural logarithm each way, when the model is lent. Medians of measured over lent, from the
+#: rows that allow it: `gemm` and `linear` by one another on T4 −0.02 and 0.10, on P100 −0.21 and 0.38 (DeepBench, NeuSight).
 _OTHER_OPERATION: Final = 0.3
 #: float32 by float16 on the P100: products −0.04, convolutions 0.52, recurrent layers −0.85 (DeepBench).
 _OTHER_DTYPE: Final = 0.4
-#: Another board with the same chip: A100 80 GB by A100 40 GB, −0.10 (linear), −0.09 (bmm), −0.01 (add), 0.03 (softmax) (NeuSight).
+#: Another board with the same chip: A100 80 GB by A100 40 GB, −0.10 (linear), −0.09 (bmm), −0.01 (add), 0.03 (softmax)
+#: (NeuSight).
 _OTHER_BOARD: Final = 0.1
-#: How far clocks of boards with one chip may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its 75 W
-#: hold back, and a GTX 1080 with the same chip 0.44.
+#: How far clocks of boards with one chip may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its
+#: 75 W hold back, and a GTX 1080 with the same chip 0.44.
 _CLOCKS: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
