@@ -26,17 +26,26 @@ from breakeven.costs.operations import AXES
 OUT = Path(__file__).resolve().parent.parent / "src" / "breakeven" / "costs" / "data"
 #: Which file holds a variant: the longest beginning that fits.
 FILES = {
-    "gemm": "matmul", "linear": "matmul", "bmm": "matmul", "conv2d": "conv2d", "recurrent": "recurrent", "softmax": "rows", "layernorm": "rows",
+    "gemm": "matmul",
+    "linear": "matmul",
+    "bmm": "matmul",
+    "conv2d": "conv2d",
+    "recurrent": "recurrent",
+    "softmax": "rows",
+    "layernorm": "rows",
     "copy": "copies",
-}  # fmt: skip
+}
 #: log2 of the bytes that the shortest kernels move (A = 0.25 B on 64 kB arrays).
 SMALL = 17.0
 COMMAND = "python tools/fit_costs.py --data DIR"
 SOURCES = {
-    "matmul": "DeepBench da81ba78, NeuSight 6945927d, ml-engineering 744d01e1", "conv2d": "DeepBench da81ba78, NeuSight 6945927d",
-    "recurrent": "DeepBench da81ba78", "rows": "NeuSight 6945927d", "elementwise": "NeuSight 6945927d, gpu-benches 1038c5d0",
+    "matmul": "DeepBench da81ba78, NeuSight 6945927d, ml-engineering 744d01e1",
+    "conv2d": "DeepBench da81ba78, NeuSight 6945927d",
+    "recurrent": "DeepBench da81ba78",
+    "rows": "NeuSight 6945927d",
+    "elementwise": "NeuSight 6945927d, gpu-benches 1038c5d0",
     "copies": "cse554 4eb37c55, gpu-benches 1038c5d0, copies out of public traces",
-}  # fmt: skip
+}
 
 
 def family(variant: str) -> str:
@@ -61,7 +70,7 @@ def fit(groups: list[Group], only: str = "") -> dict[str, dict[str, object]]:
 
 
 def launches(groups: list[Group]) -> dict[str, object]:
-    """The launch itself: the shortest kernels that were repeated back to back (up to 64 kB, folds 0 to 2), by device and over all."""
+    """The launch itself: the shortest kernels repeated back to back (up to 64 kB, folds 0 to 2), by device and over all."""
     found: dict[str, object] = {}
     for variant in ("mul1", "mul1.graph"):
         small = {}
@@ -74,10 +83,16 @@ def launches(groups: list[Group]) -> dict[str, object]:
         found[variant.replace("mul1", "launch")] = {
             "axes": [],
             "models": {
-                key: {"compute": {}, "traffic": {}, "fixed": {"kernel": round(float(mid), 4)}, "low": [round(float(low / mid), 4)] * 9, "high": [round(float(high / mid), 4)] * 9}
+                key: {
+                    "compute": {},
+                    "traffic": {},
+                    "fixed": {"kernel": round(float(mid), 4)},
+                    "low": [round(float(low / mid), 4)] * 9,
+                    "high": [round(float(high / mid), 4)] * 9,
+                }
                 for key, (low, mid, high) in sorted(small.items())
             },
-        }  # fmt: skip
+        }
     return found
 
 

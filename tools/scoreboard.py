@@ -2,7 +2,8 @@
 
     python tools/scoreboard.py --data DIR [--out docs/accuracy.md]
 
-DIR holds the measured tables (one Parquet per family). A price is compared as max(floor_us, lead_us + price) with what the timer said.
+DIR holds the measured tables (one Parquet per family). A price is compared as max(floor_us, lead_us + price) with what the
+timer said.
 """
 
 from __future__ import annotations
@@ -64,15 +65,37 @@ def compared(folder: Path) -> pl.DataFrame:
         shown = {c: pl.max_horizontal("floor_us", pl.col("lead_us") + pl.col(f"{c}_us")) for c in ("low", "mid", "high")}
         found.append(
             priced.select(
-                pl.lit(family).alias("family"), "source", "gpu", pl.col("dtype").fill_null(""), "op", "direction", "fold", "measured_us", "mid_us", "limited_by",
-                pl.col("spread").cast(pl.Float64), "stack",
-                (shown["mid"] / pl.col("measured_us") - 1).alias("bias"), (shown["mid"] / pl.col("measured_us") - 1).abs().alias("error"),
-                ((shown["low"] <= pl.col("measured_us") * 1.0001) & (pl.col("measured_us") <= shown["high"] * 1.0001)).alias("inside"),
+                pl.lit(family).alias("family"),
+                "source",
+                "gpu",
+                pl.col("dtype").fill_null(""),
+                "op",
+                "direction",
+                "fold",
+                "measured_us",
+                "mid_us",
+                "limited_by",
+                pl.col("spread").cast(pl.Float64),
+                "stack",
+                (shown["mid"] / pl.col("measured_us") - 1).alias("bias"),
+                (shown["mid"] / pl.col("measured_us") - 1).abs().alias("error"),
+                ((shown["low"] <= pl.col("measured_us") * 1.0001) & (pl.col("measured_us") <= shown["high"] * 1.0001)).alias(
+                    "inside"
+                ),
                 (pl.col("high_us") / pl.col("low_us")).alias("width"),
-                pl.concat_str([pl.format("{}={}", pl.lit(c), pl.col(c)) for c in shape if c not in ("op", "gpu", "dtype", "direction", "graph")], separator=" ", ignore_nulls=True).alias("shape")
-                if any(c not in ("op", "gpu", "dtype", "direction", "graph") for c in shape) else pl.lit("").alias("shape"),
+                pl.concat_str(
+                    [
+                        pl.format("{}={}", pl.lit(c), pl.col(c))
+                        for c in shape
+                        if c not in ("op", "gpu", "dtype", "direction", "graph")
+                    ],
+                    separator=" ",
+                    ignore_nulls=True,
+                ).alias("shape")
+                if any(c not in ("op", "gpu", "dtype", "direction", "graph") for c in shape)
+                else pl.lit("").alias("shape"),
             )
-        )  # fmt: skip
+        )
     return pl.concat(found).with_columns(pl.col("source").str.split("-models").list.first())
 
 

@@ -1,4 +1,5 @@
 """The text of docs/accuracy.md out of compared rows."""
+# ruff: noqa: E501  # lines of tables are as long as they are
 
 from __future__ import annotations
 
@@ -8,9 +9,14 @@ LEAST = 12  # rows for a group to count; 8 among copies and small kernels
 SPARSE = ("copies", "small_kernels")
 #: What is asked of each family: error on new shapes, error on a new device, width of the interval.
 ASKED = {
-    "matmul": (0.07, 0.25, 2.0), "conv2d": (0.14, 0.20, 2.6), "recurrent": (0.09, 0.18, 2.6), "elementwise": (0.01, 0.07, 1.3),
-    "rows": (0.04, None, 1.6), "small_kernels": (0.03, None, 1.6), "copies": (0.20, None, None),
-}  # fmt: skip
+    "matmul": (0.07, 0.25, 2.0),
+    "conv2d": (0.14, 0.20, 2.6),
+    "recurrent": (0.09, 0.18, 2.6),
+    "elementwise": (0.01, 0.07, 1.3),
+    "rows": (0.04, None, 1.6),
+    "small_kernels": (0.03, None, 1.6),
+    "copies": (0.20, None, None),
+}
 
 HEAD = """# How far the prices are off
 
@@ -25,7 +31,7 @@ PEERS = """
 
 | predictor | in its own distribution | outside it | interval |
 |---|---|---|---|
-| Habitat (Yu et al., USENIX ATC 2021) | about 12 % per iteration on the models that it was tuned for | 123 to 799 % per operation (as NeuSight measured it) | none |
+| Habitat (Yu et al., USENIX ATC 2021) | about 12 % per iteration on the models that it was tuned for | 123 to 799 % per operation | none |
 | NeuSight (Lee et al., ASPLOS 2025) | 14 to 26 % per operation | 57 % per operation | none |
 | breakeven, per operation, this page | the column *new shapes* | the column *device left out* | 90 %, calibrated |
 
@@ -95,8 +101,13 @@ def _families(rows: pl.DataFrame, new: pl.DataFrame, unseen: pl.DataFrame) -> st
 def _devices(new: pl.DataFrame, unseen: pl.DataFrame) -> str:
     away = unseen.group_by("family", "gpu", "dtype", "source").agg(pl.col("error").median().alias("away"))
     own = new.group_by("family", "gpu", "dtype", "source").agg(
-        pl.len(), pl.col("error").median(), pl.col("error").quantile(0.9).alias("p90"), pl.col("bias").median(), pl.col("inside").mean(), pl.col("width").median()
-    )  # fmt: skip
+        pl.len(),
+        pl.col("error").median(),
+        pl.col("error").quantile(0.9).alias("p90"),
+        pl.col("bias").median(),
+        pl.col("inside").mean(),
+        pl.col("width").median(),
+    )
     table = own.join(away, on=["family", "gpu", "dtype", "source"], how="left").sort("family", "source", "gpu", "dtype")
     lines = [
         "\n## By device\n\nMedian and 90th percentile of the error on new shapes; the median where the device itself was left out of the fit.\n\n"

@@ -18,12 +18,21 @@ DEVICES = st.sampled_from([g for g in gpus() if g.fp64_tflops])
 SIZES = st.floats(0, 31).map(lambda e: round(2.0**e))
 #: Sizes of which more never costs less. What is missing: a filter's size and padding change the output; a stride shrinks it.
 GROWING = {
-    "gemm": ("m", "n", "k"), "linear": ("m", "n", "k"), "bmm": ("b", "m", "n", "k"), "conv2d": ("n", "c", "h", "w", "k"),
-    "rnn": ("batch", "timesteps", "hidden", "layers"), "gru": ("batch", "timesteps", "hidden", "layers"),
-    "lstm": ("batch", "timesteps", "hidden", "layers", "input"), "softmax": ("rows", "cols"), "layernorm": ("rows", "cols"),
-    "copy_h2d": ("bytes",), "copy_d2h": ("bytes",), "copy_d2d": ("bytes",), "stream": ("bytes",),
+    "gemm": ("m", "n", "k"),
+    "linear": ("m", "n", "k"),
+    "bmm": ("b", "m", "n", "k"),
+    "conv2d": ("n", "c", "h", "w", "k"),
+    "rnn": ("batch", "timesteps", "hidden", "layers"),
+    "gru": ("batch", "timesteps", "hidden", "layers"),
+    "lstm": ("batch", "timesteps", "hidden", "layers", "input"),
+    "softmax": ("rows", "cols"),
+    "layernorm": ("rows", "cols"),
+    "copy_h2d": ("bytes",),
+    "copy_d2h": ("bytes",),
+    "copy_d2d": ("bytes",),
+    "stream": ("bytes",),
     **dict.fromkeys(("add", "mul", "div", "pow", "relu", "gelu", "tanh", "sigmoid"), ("elements",)),
-}  # fmt: skip
+}
 FIXED = {"conv2d": {"r": 3.0, "s": 3.0, "pad_h": 1.0, "pad_w": 1.0}}
 
 
@@ -79,9 +88,20 @@ def test_a_device_that_nobody_measured_is_served_with_a_wider_interval() -> None
 
 def test_a_table_and_single_calls_agree_on_everything() -> None:
     rows = [
-        {"op": op, "gpu": gpu, "dtype": dtype, "direction": direction, **{c: 37.0 * (i + 1) for c in GROWING.get(op, ()) if c not in KINDS}, **FIXED.get(op, {})}
-        for op in OPERATIONS for gpu in ("Tesla T4", "H100", "Instinct MI210") for dtype in ("float32", "float16") for direction in OPERATIONS[op].directions for i in range(9)
-    ]  # fmt: skip
+        {
+            "op": op,
+            "gpu": gpu,
+            "dtype": dtype,
+            "direction": direction,
+            **{c: 37.0 * (i + 1) for c in GROWING.get(op, ()) if c not in KINDS},
+            **FIXED.get(op, {}),
+        }
+        for op in OPERATIONS
+        for gpu in ("Tesla T4", "H100", "Instinct MI210")
+        for dtype in ("float32", "float16")
+        for direction in OPERATIONS[op].directions
+        for i in range(9)
+    ]
     table = price(pl.DataFrame(rows, infer_schema_length=None))
     assert table["mid_us"].null_count() == 0
     for row, want in zip(table.iter_rows(named=True), rows, strict=True):

@@ -16,10 +16,13 @@ def test_rows_that_cannot_be_priced_say_why_and_leave_the_others_alone() -> None
     table = pl.DataFrame(
         {
             "op": ["gemm", "gemm", "gem", "gemm", "relu", "gemm"],
-            "m": ["64", "64", "64", "0", "", "64"], "n": ["64"] * 6, "k": ["64", "", "64", "64", "64", "64"],
-            "elements": ["", "", "", "", "1000", ""], "gpu": ["t4", "t4", "t4", "t4", "", "voodoo"],
+            "m": ["64", "64", "64", "0", "", "64"],
+            "n": ["64"] * 6,
+            "k": ["64", "", "64", "64", "64", "64"],
+            "elements": ["", "", "", "", "1000", ""],
+            "gpu": ["t4", "t4", "t4", "t4", "", "voodoo"],
         }
-    )  # fmt: skip
+    )
     priced = price(table, T4)
     assert priced["mid_us"].is_not_null().to_list() == [True, False, False, False, True, False]
     notes = priced["note"].to_list()

@@ -57,7 +57,7 @@ def table(
     slope: float,
     room: list[np.ndarray],
 ) -> np.ndarray:
-    """The table that follows `error` best (natural logarithms of measured over predicted) among those that fall no faster than `room`.
+    """The table that follows `error` best (logarithms of measured over predicted) among those that fall no faster than `room`.
 
     Smooth as `stiffness` wants; nearly least absolute error, by reweighting; the constraints by alternating directions (Boyd et
     al., 2011), and what is left of a violation by `gentle`.

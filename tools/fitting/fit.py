@@ -23,11 +23,11 @@ class Options:
 
     Attributes:
         wide, device: of a pooled table and of a device's own; None: no table.
-        kernel_us: no more fixed time than this per kernel. NeuSight's rows begin at 1.5 times the eager floor (some 50 to 100 µs), so
+        kernel_us: no more fixed time than this per kernel. NeuSight's rows begin at 1.5 times the eager floor (50 to 100 µs), so
             that a line through them says little about a small kernel; loops of the same kernels do (DeepBench's shortest products
             take 6 to 11 µs, its shortest convolutions 12 to 35 µs; gpu-benches' launches 2.0 to 3.3 µs).
-        floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in NeuSight's
-            rows; gpu-benches' launches take 2.0 to 3.3 µs.
+        floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in
+            NeuSight's rows; gpu-benches' launches take 2.0 to 3.3 µs.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -84,10 +84,14 @@ OPTIONS: dict[str, Options] = {
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
     "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=15.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0)),
-    **dict.fromkeys((f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)),
+    **dict.fromkeys(
+        (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)
+    ),
     "recurrent": Options(0.3, None, None),
-    "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
-}  # fmt: skip
+    "copy_h2d": Options(2.0),
+    "copy_d2h": Options(2.0),
+    "copy_d2d": Options(2.0),
+}
 
 #: Rows that a device needs for weights of its own.
 _LEAST_ROWS = 5
@@ -163,6 +167,6 @@ def _family(group: Group) -> str:
 
 
 def _importance(source: np.ndarray) -> np.ndarray:
-    """Each source of each device speaks with the root of its number of rows, so that a large table does not speak for the others."""
-    names, which, counts = np.unique(source, return_inverse=True, return_counts=True)
+    """Each source of each device speaks with the root of its number of rows: a large table does not speak for the others."""
+    _, which, counts = np.unique(source, return_inverse=True, return_counts=True)
     return np.asarray(counts[which] ** -0.5)

@@ -33,16 +33,30 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
         return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device, _all)]
     if variant in conv.AXES:
         shapes: list[Mapping[str, np.ndarray | float]] = [
-            {"n": sizes[0] / (14.0 * 14.0), "c": sizes[2], "h": 14.0, "w": 14.0, "k": sizes[1], "r": f, "s": f, "pad_h": f // 2, "pad_w": f // 2,
-             "stride_h": 1.0, "stride_w": 1.0}
+            {
+                "n": sizes[0] / (14.0 * 14.0),
+                "c": sizes[2],
+                "h": 14.0,
+                "w": 14.0,
+                "k": sizes[1],
+                "r": f,
+                "s": f,
+                "pad_h": f // 2,
+                "pad_w": f // 2,
+                "stride_h": 1.0,
+                "stride_w": 1.0,
+            }
             for f in (1.0, 3.0, 5.0)
-        ]  # fmt: skip
+        ]
         return [conv.work(TABLE, variant, shape, dtype, device, _all) for shape in shapes]
     if variant in recurrent.AXES:
         return [
-            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device, _all)
-            for op in ("rnn", "lstm") for steps in (1.0, 50.0)
-        ]  # fmt: skip
+            recurrent.chain(
+                TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device, _all
+            )
+            for op in ("rnn", "lstm")
+            for steps in (1.0, 50.0)
+        ]
     if variant in rows.AXES:
         return [rows.kernel(TABLE, variant, {"rows": sizes[0], "cols": sizes[1]}, 2.0, dtype, device)]
     moved = {"bytes": 2.0 ** places[:, 0]}

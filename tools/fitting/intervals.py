@@ -29,7 +29,7 @@ class Errors:
 
 
 def quantile(values: np.ndarray, share: float) -> float:
-    """The quantile, by the rank at or beyond the share. (Crossed rows come from fits to less data: no further row need be added.)"""
+    """The quantile, by the rank at or beyond the share. (Crossed rows come from fits to less data: no row need be added.)"""
     ordered = np.sort(values)
     n = len(ordered)
     rank = int(np.ceil(n * share)) if share >= 0.5 else int(np.floor(n * share)) + 1
@@ -37,7 +37,7 @@ def quantile(values: np.ndarray, share: float) -> float:
 
 
 def factors(errors: dict[str, Errors]) -> dict[str, Factors]:
-    """Low and high factors by device and limit; a limit with few rows is served from all of the device's, a device with few from all."""
+    """Low and high factors by device and regime; a regime with few rows is served from its device, a device from all."""
     everything = np.concatenate([e.error for e in errors.values()]) if errors else np.zeros(0)
     return {name: _of_device(one, everything) for name, one in errors.items()}
 
@@ -55,7 +55,7 @@ def _of_device(one: Errors, everything: np.ndarray) -> Factors:
 
 
 def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
-    """Low and high factors by limit for a device that nobody measured: from devices that were left out, each counting by the root of its rows."""
+    """Low and high factors for a device that nobody measured: from devices left out, each counting by the root of its rows."""
     low, high = [], []
     values = np.concatenate([e for e, _ in errors])
     limits = np.concatenate([limit for _, limit in errors])

@@ -100,10 +100,22 @@ def _group(rows: pl.DataFrame) -> Group | None:
 
     places = np.stack([full(p) for p in part.coordinates], 1) if part.coordinates else np.zeros((count, 0))
     return Group(
-        part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], kind_of(part.variant, device, first["dtype"]),
-        device.vendor, device.generation, device.memory, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
-        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].str.split("-models").list.first().to_numpy(), full(part.kind).astype(int),
-    )  # fmt: skip
+        part.variant + (".graph" if first.get("graph") else ""),
+        device.name,
+        first["dtype"],
+        kind_of(part.variant, device, first["dtype"]),
+        device.vendor,
+        device.generation,
+        device.memory,
+        tuple(terms),
+        np.stack([full(v) for v in terms.values()], 1),
+        places,
+        full(part.least),
+        (rows["measured_us"] - rows["lead_us"]).to_numpy(),
+        rows["fold"].to_numpy(),
+        rows["source"].str.split("-models").list.first().to_numpy(),
+        full(part.kind).astype(int),
+    )
 
 
 def _joined(groups: list[Group]) -> Group:

@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Kind:
-    """What the rows of a group share: operation, dtype, direction, whether out of a graph, device, and the numbers that choose a variant."""
+    """What the rows of a group share: words, whether they run out of a graph, device, and the numbers that choose a variant."""
 
     op: str
     dtype: str
@@ -30,10 +30,13 @@ class Kind:
 def groups(table: pl.DataFrame) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
     """The rows (positions) of each kind."""
     keys = table.select(
-        _text(table, "op", ""), _text(table, "dtype", "float32"), _text(table, "direction", "forward"),
-        (_number(table, "graph").fill_null(0.0) > 0).alias("graph"), _text(table, "gpu", ""),
+        _text(table, "op", ""),
+        _text(table, "dtype", "float32"),
+        _text(table, "direction", "forward"),
+        (_number(table, "graph").fill_null(0.0) > 0).alias("graph"),
+        _text(table, "gpu", ""),
         *(_number(table, name).fill_null(math.nan).alias(name) for name in KINDS),
-    )  # fmt: skip
+    )
     found = keys.with_row_index("row").group_by(keys.columns, maintain_order=True).agg("row")
     for op, dtype, direction, graph, gpu, *kinds, rows in found.iter_rows():
         yield Kind(op, dtype, direction, graph, gpu, tuple(kinds)), np.asarray(rows, dtype=np.int64)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,23 +21,29 @@ from breakeven.machine.gpus import gpus
 
 #: What may stand in for a variant that was not measured on a device, when the other was.
 _RELATED: Final[Mapping[str, tuple[str, ...]]] = {
-    "gemm": ("linear", "bmm"), "linear": ("gemm", "bmm"), "bmm": ("gemm", "linear"), "sigmoid1": ("tanh1",), "stream": ("add2", "mul1"),
-}  # fmt: skip
+    "gemm": ("linear", "bmm"),
+    "linear": ("gemm", "bmm"),
+    "bmm": ("gemm", "linear"),
+    "sigmoid1": ("tanh1",),
+    "stream": ("add2", "mul1"),
+}
 #: Variants whose arithmetic may run on matrix units.
 PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
 #: Dtypes that may stand in for one another on a device, by kind; the rates are always the asked dtype's own.
 _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
-    "plain": ("float32", "float64", "float16", "tf32", "bfloat16"), "tensor": ("float16", "bfloat16", "tf32"),
-}  # fmt: skip
-#: What an interval grows by, as a natural logarithm each way, when the model is lent. Another operation: `gemm` and `linear` were
-#: both measured on T4 and P100 (DeepBench, NeuSight), and each predicts the other to within this. Another dtype: the float16 and
-#: float32 rows of DeepBench on the P100, likewise.
-_OTHER_OPERATION: Final = 0.25
-_OTHER_DTYPE: Final = 0.15
-#: Another board with the same chip: its clocks and memory differ, as the data sheets say.
+    "plain": ("float32", "float64", "float16", "tf32", "bfloat16"),
+    "tensor": ("float16", "bfloat16", "tf32"),
+}
+#: What an interval grows by, as a natural logarithm each way, when the model is lent. Medians of measured over lent, from the
+#: rows that allow it: `gemm` and `linear` by one another on T4 −0.02 and 0.10, on P100 −0.21 and 0.38 (DeepBench, NeuSight).
+_OTHER_OPERATION: Final = 0.3
+#: float32 by float16 on the P100: products −0.04, convolutions 0.52, recurrent layers −0.85 (DeepBench).
+_OTHER_DTYPE: Final = 0.4
+#: Another board with the same chip: A100 80 GB by A100 40 GB, −0.10 (linear), −0.09 (bmm), −0.01 (add), 0.03 (softmax)
+#: (NeuSight).
 _OTHER_BOARD: Final = 0.1
-#: How far clocks may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its 75 W hold back, and a GTX 1080
-#: with the same chip 0.44.
+#: How far clocks of boards with one chip may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its
+#: 75 W hold back, and a GTX 1080 with the same chip 0.44.
 _CLOCKS: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
@@ -86,7 +92,7 @@ def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values
 def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model:
     """The model of a variant: fitted to this very device, else to what is nearest.
 
-    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; another board with the same
+    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; another board with its
     chip; its generation; the nearest
     generation of its vendor; everything. What is lent from another dtype or operation has a wider interval, what comes from other
     devices one that was calibrated on devices left out.
@@ -121,7 +127,7 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
 
 @lru_cache(maxsize=512)
 def _twins(device: Rates) -> tuple[str, ...]:
-    """Measured boards with this device's chip (architecture, multiprocessors, and clock within a seventh), the nearest bandwidth first."""
+    """Measured boards with this chip (architecture, multiprocessors, clock within a seventh), the nearest bandwidth first."""
     names = {key.split("|")[0] for models in _data().values() for key in models}
     measured = [rates(gpu) for gpu in gpus() if gpu.name in names and gpu.name != device.name]
     same = [r for r in measured if (r.architecture, r.sms) == (device.architecture, device.sms)]
@@ -140,7 +146,7 @@ def _widened(found: Model, by: float) -> Model:
 
 
 def further(variant: str, device: Rates, kind: str) -> Iterator[str]:
-    """Keys beyond the device: for products its vendor's generations, nearest first; for streams its kind of memory; then everything."""
+    """Keys beyond the device: of products its vendor's generations, nearest first; of streams its kind of memory; then all."""
     if not variant.startswith(PRODUCTS):
         yield f"{device.memory} memory|{kind}"
     for distance in range(10 if variant.startswith(PRODUCTS) else 0):
@@ -161,15 +167,15 @@ def _data() -> dict[str, dict[str, Model]]:
     return found
 
 
-def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, ...]) -> Model:
+def _model(stored: dict[str, Any], axes: tuple[Axis, ...]) -> Model:
+    # Any: one JSON object holds mappings and lists
     grid = None
     if "table" in stored and axes:
         values = [float(v) for v in stored["table"]]
         grid = Grid(axes, values, np.array(values))
     low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
-        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items())
-        for kind in ("compute", "traffic", "fixed")
+        tuple((name, float(weight)) for name, weight in stored.get(kind, {}).items()) for kind in ("compute", "traffic", "fixed")
     )
     return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
 

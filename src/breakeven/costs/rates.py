@@ -9,24 +9,44 @@ from breakeven.machine.records import Gpu
 
 #: TFLOP/s → operations per µs, GB/s → bytes per µs, MB → bytes.
 _TERA, _GIGA, _MEGA = 1e6, 1e3, 1e6
-#: A100 and H100 run float64 products on tensor cores at twice the vector rate (NVIDIA A100 and H100 data sheets: 19.5 and 67 TFLOP/s).
+#: A100 and H100 run float64 products on tensor cores at twice the vector rate (NVIDIA A100 and H100 data sheets: 19.5 and 67
+#: TFLOP/s).
 _FP64_TENSOR = {"8.0": 2.0, "9.0": 2.0}
-#: What the catalog's blanks are filled with, per multiprocessor: the smallest that any device of its kind has (GTX 1050 Ti: 1 MB for 6 SM).
+#: What the catalog's blanks are filled with, per multiprocessor: the smallest that any device of its kind has (GTX 1050 Ti: 1
+#: MB for 6 SM).
 _L2_PER_SM = 1 / 6
 #: Bytes per µs and lane that PCI Express moves, by generation, after encoding (PCI-SIG: 0.25, 0.5, 0.985, 1.969, 3.938 GB/s).
 _PCIE_LANE = {1: 250.0, 2: 500.0, 3: 985.0, 4: 1969.0, 5: 3938.0}
 
-#: float32 products run on matrix units at twice the vector rate (AMD Instinct MI100 and MI210 data sheets: 46.1 and 45.3 TFLOP/s).
+#: float32 products run on matrix units at twice the vector rate (AMD Instinct MI100 and MI210 data sheets: 46.1 and 45.3
+#: TFLOP/s).
 _MATRIX_UNITS = {"CDNA 1.0": 2.0, "CDNA 2.0": 2.0}
 #: Caches behind the L2 (AMD: Infinity Cache of RX 6900 XT, RX 7900 XTX, MI300X).
 _LAST_LEVEL_MB = {"RDNA 2.0": 128.0, "RDNA 3.0": 96.0, "CDNA 3.0": 256.0}
 #: Order of a vendor's generations: what a device that nobody measured is served from is the nearest that somebody did.
 _GENERATIONS = {
-    "Kepler": 1, "Kepler 2.0": 1, "Maxwell": 2, "Maxwell 2.0": 2, "Pascal": 3, "Volta": 4, "Turing": 5, "Ampere": 6, "Ada Lovelace": 7,
-    "Hopper": 8, "Blackwell": 9, "Blackwell 2.0": 9, "GCN 5.0": 1, "GCN 5.1": 1, "RDNA 2.0": 2, "RDNA 3.0": 2, "CDNA 1.0": 3, "CDNA 2.0": 4,
+    "Kepler": 1,
+    "Kepler 2.0": 1,
+    "Maxwell": 2,
+    "Maxwell 2.0": 2,
+    "Pascal": 3,
+    "Volta": 4,
+    "Turing": 5,
+    "Ampere": 6,
+    "Ada Lovelace": 7,
+    "Hopper": 8,
+    "Blackwell": 9,
+    "Blackwell 2.0": 9,
+    "GCN 5.0": 1,
+    "GCN 5.1": 1,
+    "RDNA 2.0": 2,
+    "RDNA 3.0": 2,
+    "CDNA 1.0": 3,
+    "CDNA 2.0": 4,
     "CDNA 3.0": 5,
-}  # fmt: skip
-#: Compute capabilities and architectures with stacked memory (HBM); the others have GDDR, DDR or LPDDR. Streams reach another share
+}
+#: Compute capabilities and architectures with stacked memory (HBM); the others have GDDR, DDR or LPDDR. Streams reach another
+#: share
 #: of the data sheet's rate on each.
 _STACKED = {"6.0", "7.0", "8.0", "9.0", "10.0", "GCN 5.0", "GCN 5.1", "CDNA 1.0", "CDNA 2.0", "CDNA 3.0", "Generation 12.5"}
 
@@ -95,7 +115,17 @@ def rates(gpu: Gpu) -> Rates:
     link = _PCIE_LANE[gpu.pcie_gen] * gpu.pcie_lanes if gpu.pcie_gen and gpu.pcie_lanes else bandwidth
     l2 = gpu.l2_mb if gpu.l2_mb else gpu.sm_count * _L2_PER_SM
     return Rates(
-        gpu.name, gpu.vendor, gpu.architecture, matrix, vector, tensor, bandwidth, link, float(gpu.sm_count), l2 * _MEGA,
-        max(l2, _LAST_LEVEL_MB.get(gpu.architecture, 0.0)) * _MEGA, _GENERATIONS.get(gpu.architecture, 0),
+        gpu.name,
+        gpu.vendor,
+        gpu.architecture,
+        matrix,
+        vector,
+        tensor,
+        bandwidth,
+        link,
+        float(gpu.sm_count),
+        l2 * _MEGA,
+        max(l2, _LAST_LEVEL_MB.get(gpu.architecture, 0.0)) * _MEGA,
+        _GENERATIONS.get(gpu.architecture, 0),
         "stacked" if gpu.compute_capability in _STACKED or gpu.architecture in _STACKED else "plain",
-    )  # fmt: skip
+    )

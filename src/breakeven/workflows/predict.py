@@ -1,4 +1,4 @@
-"""Prices a file of operations: CSV or Parquet in and out, streamed in batches, so that memory stays bounded whatever its length."""
+"""Prices a file of operations: CSV or Parquet in and out, in batches, so that memory stays bounded whatever its length."""
 
 from __future__ import annotations
 
@@ -86,10 +86,7 @@ def _read(path: Path) -> pl.LazyFrame:
     if not path.is_file():
         raise InputError(f"no such file: {path}")
     try:
-        if path.suffix.lower() in _PARQUET:
-            rows = pl.scan_parquet(path)
-        else:
-            rows = pl.scan_csv(path, infer_schema=False)
+        rows = pl.scan_parquet(path) if path.suffix.lower() in _PARQUET else pl.scan_csv(path, infer_schema=False)
         rows.collect_schema()
     except (pl.exceptions.PolarsError, OSError) as error:
         raise InputError(f"{path} cannot be read as a table: {str(error).strip().splitlines()[0]}") from error

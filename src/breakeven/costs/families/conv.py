@@ -13,10 +13,19 @@ from breakeven.units import ITEM_SIZE
 
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     "conv2d": {
-        "n": None, "c": None, "h": None, "w": None, "k": None, "r": None, "s": None,
-        "pad_h": 0.0, "pad_w": 0.0, "stride_h": 1.0, "stride_w": 1.0,
+        "n": None,
+        "c": None,
+        "h": None,
+        "w": None,
+        "k": None,
+        "r": None,
+        "s": None,
+        "pad_h": 0.0,
+        "pad_w": 0.0,
+        "stride_h": 1.0,
+        "stride_w": 1.0,
     },
-}  # fmt: skip
+}
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
 PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
 _TABLE: Final = (Axis(6.0, 2.0, 9), Axis(2.0, 2.0, 6), Axis(2.0, 2.0, 6))
@@ -31,7 +40,7 @@ _PATCHES: Final = (4.0, 8.0, 16.0)
 
 
 def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Rates, wanted: Wanted) -> Part:
-    """One pass: n·p·q rows, k columns, c·r·s deep. Which of the three is reduced depends on the direction; the arithmetic does not.
+    """One pass: n·p·q rows, k columns, c·r·s deep. The direction says which of the three is reduced; the arithmetic is the same.
 
     The terms: the arithmetic, by kind of filter (1 × 1 is a plain product, 3 × 3 at stride 1 may run as Winograd, the rest goes
     through a lowering); the same in whole tiles and waves, in patches of images, in padded channels; what a small side of the
@@ -48,13 +57,19 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     plain = x.where((c["stride_h"] == 1.0) & (c["stride_w"] == 1.0), 1.0, 0.0)
     winograd = x.where((c["r"] == 3.0) & (c["s"] == 3.0), plain, 0.0)
     compute = {
-        "flops": flops, "pointwise": flops * pointwise, "winograd": flops * winograd,
-        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain), "strided_pointwise": flops * (1.0 - plain) * pointwise,
-        "few_channels": 2.0 * rows * k * area * 16.0 / peak, "few_filters": 2.0 * rows * depth * 32.0 / peak,
+        "flops": flops,
+        "pointwise": flops * pointwise,
+        "winograd": flops * winograd,
+        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd),
+        "strided": flops * (1.0 - plain),
+        "strided_pointwise": flops * (1.0 - plain) * pointwise,
+        "few_channels": 2.0 * rows * k * area * 16.0 / peak,
+        "few_filters": 2.0 * rows * depth * 32.0 / peak,
         "padded": 2.0 * rows * (64.0 * x.ceil(k / 64.0)) * (16.0 * x.ceil(channels / 16.0)) * area / peak,
-        "shallow": 2.0 * rows * k * (64.0 * depth) ** 0.5 / peak, "narrow": 2.0 * rows * depth * (64.0 * k) ** 0.5 / peak,
+        "shallow": 2.0 * rows * k * (64.0 * depth) ** 0.5 / peak,
+        "narrow": 2.0 * rows * depth * (64.0 * k) ** 0.5 / peak,
         "short": 2.0 * k * depth * (4096.0 * rows) ** 0.5 / peak,
-    }  # fmt: skip
+    }
     names = wanted(variant)
     for height, width in _TILES:
         if f"wave{height}x{width}" not in names:
@@ -70,9 +85,15 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     images, outputs = n * channels * c["h"] * c["w"] * size / r.bandwidth, rows * k * size / r.bandwidth
     filters, lowered = k * depth * size / r.bandwidth, rows * depth * size / r.bandwidth
     traffic = {
-        "images": images, "outputs": outputs, "filters": filters, "lowered": lowered,
-        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "images_strided": images * (1.0 - plain), "either": x.maximum(0.5 * flops, images + outputs),
-    }  # fmt: skip
+        "images": images,
+        "outputs": outputs,
+        "filters": filters,
+        "lowered": lowered,
+        "lowered_winograd": lowered * winograd,
+        "outputs_pointwise": outputs * pointwise,
+        "images_strided": images * (1.0 - plain),
+        "either": x.maximum(0.5 * flops, images + outputs),
+    }
     fixed = {
         "kernel": 1.0,
         "depth": depth * 1e-3,

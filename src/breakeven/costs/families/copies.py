@@ -18,15 +18,19 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
 DIRECTIONS: Final = ("forward",)
 #: Copies are few and from many hosts: no table of corrections.
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
-    "copy_d2d": (), "copy_h2d.pinned": (), "copy_h2d.pageable": (), "copy_d2h.pinned": (), "copy_d2h.pageable": (),
-}  # fmt: skip
+    "copy_d2d": (),
+    "copy_h2d.pinned": (),
+    "copy_h2d.pageable": (),
+    "copy_d2h.pinned": (),
+    "copy_d2h.pageable": (),
+}
 #: Pageable copies up to this many bytes go through the command buffer at once (CUDA C Programming Guide, asynchronous execution:
 #: "host to device copies of 64 KB or less").
 _STAGED: Final = 65536.0
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
-    """Bytes over the link; pageable memory goes through a pinned buffer piece by piece. On the device they are read and written."""
+    """Bytes over the link; pageable memory goes through a pinned buffer by pieces. On the device they are read and written."""
     moved = c["bytes"]
     if op == "copy_d2d":
         memory = 2.0 * moved / r.bandwidth

@@ -41,9 +41,11 @@ def stream(x: Arithmetic, variant: str, moved: Values, elements: Values, dtype: 
     memory = moved / r.bandwidth
     cached = r.l2_bytes / r.bandwidth
     traffic = {
-        "bytes": memory, "beyond_l2": x.maximum(memory - cached, 0.0), "beyond_half_l2": x.maximum(memory - 0.5 * cached, 0.0),
+        "bytes": memory,
+        "beyond_l2": x.maximum(memory - cached, 0.0),
+        "beyond_half_l2": x.maximum(memory - 0.5 * cached, 0.0),
         "beyond_2_l2": x.maximum(memory - 2.0 * cached, 0.0),
-    }  # fmt: skip
+    }
     compute = {"elements": elements / r.vector[dtype]} if variant.startswith(_MANY) else {}
     fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0), "ramp3": memory / (memory + 3.0)}
     least = x.where(moved > 2.0 * r.cache_bytes, memory, 0.0)

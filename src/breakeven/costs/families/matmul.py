@@ -26,7 +26,8 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     "linear": (Axis(0.0, 1.0, 1), _SIDE, _SIDE, _SIDE),
     "bmm": (Axis(0.0, 4.0, 5), _SIDE, _SIDE, _SIDE),
 }
-#: Tiles that cuBLAS and rocBLAS cut the output into (NVIDIA, Matrix Multiplication Background User's Guide, §3; Tensile's libraries).
+#: Tiles that cuBLAS and rocBLAS cut the output into (NVIDIA, Matrix Multiplication Background User's Guide, §3; Tensile's
+#: libraries).
 _TILES: Final = ((256, 128), (128, 128), (128, 64), (64, 128), (64, 64), (64, 32), (32, 64), (32, 32), (16, 128), (128, 16))
 _WAVES: Final = tuple((f"wave{rows}x{columns}", rows, columns) for rows, columns in _TILES)
 #: µs at peak from which on a product is long, and below which it is short: the shorter, the less surely priced.
@@ -67,9 +68,16 @@ def product(
     compute["turned_a"], compute["turned_b"] = flops * turned[0], flops * turned[1]
     left, right, out = b * m * k * size / r.bandwidth, b * k * n * size / r.bandwidth, b * m * n * size / r.bandwidth
     cached = r.l2_bytes / r.bandwidth
-    traffic = {"left": left, "right": right, "out": out, "either": x.maximum(flops, left + right + out), "turned_right": right * turned[1],
-               "left_beyond_l2": x.maximum(left - cached, 0.0), "right_beyond_l2": x.maximum(right - cached, 0.0),
-               "out_beyond_l2": x.maximum(out - cached, 0.0)}  # fmt: skip
+    traffic = {
+        "left": left,
+        "right": right,
+        "out": out,
+        "either": x.maximum(flops, left + right + out),
+        "turned_right": right * turned[1],
+        "left_beyond_l2": x.maximum(left - cached, 0.0),
+        "right_beyond_l2": x.maximum(right - cached, 0.0),
+        "out_beyond_l2": x.maximum(out - cached, 0.0),
+    }
     fixed = {"kernel": 1.0, "depth": k * 1e-3}
     place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
     kind = x.where(flops >= _LONG, 0, x.where(flops >= _SHORT, 1, 2))
@@ -87,6 +95,8 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
     params = product(x, other, (b, k, n, m), dtype, r, wanted, (1.0, 0.0))
     bias = [elementwise.stream(x, "stream", m * n * ITEM_SIZE[dtype], m * n, dtype, r)] if op == "linear" else []
     return {
-        "backward_inputs": [inputs], "backward_params": [params, *bias], "backward": [inputs, params, *bias],
+        "backward_inputs": [inputs],
+        "backward_params": [params, *bias],
+        "backward": [inputs, params, *bias],
         "both": [forward, inputs, params, *bias],
-    }[direction]  # fmt: skip
+    }[direction]

@@ -13,8 +13,13 @@ from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
 
 _COLUMNS: Final[Mapping[str, float | None]] = {
-    "hidden": None, "batch": None, "timesteps": None, "input": 0.0, "layers": 1.0, "bidirectional": 0.0,
-}  # fmt: skip
+    "hidden": None,
+    "batch": None,
+    "timesteps": None,
+    "input": 0.0,
+    "layers": 1.0,
+    "bidirectional": 0.0,
+}
 COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {"rnn": _COLUMNS, "lstm": _COLUMNS, "gru": _COLUMNS}
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
 PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
@@ -23,14 +28,15 @@ _TABLE: Final = (Axis(3.0, 1.0, 6), Axis(8.0, 1.0, 5))
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     f"recurrent.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")
 }
-#: Time steps until clocks and caches have settled: on a V100 the first few hundred cost about 3 ms more (DeepBench, 187 against 1500).
+#: Time steps until clocks and caches have settled: on a V100 the first few hundred cost about 3 ms more (DeepBench, 187 against
+#: 1500).
 _FIRST: Final = 200.0
 #: Tiles of (batch × gates·hidden) in one time step.
 _TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
 
 
 def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype: str, r: Rates, wanted: Wanted) -> Part:
-    """The recurrent part of one layer and way: `timesteps` products (batch × hidden)(hidden × gates·hidden), one after another.
+    """The recurrent part of one layer and way: `timesteps` products (batch × hidden)(hidden × gates·hidden) in a chain.
 
     The terms: the arithmetic of all steps, and in whole tiles and waves step by step; the weights read once per step, and where
     the L2 cannot keep them; the states' traffic; the steps themselves (a dependent kernel or a barrier each); a kernel. The
@@ -50,14 +56,23 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
     read = steps * weights / r.bandwidth
     states = steps * batch * hidden * size / r.bandwidth
     traffic = {
-        "weights": read, "weights_gru": read if op == "gru" else 0.0, "weights_beyond_l2": steps * x.maximum(weights - r.l2_bytes, 0.0) / r.bandwidth,
-        "weights_once": weights / r.bandwidth, "states": states, "states_of_gates": states * gates,
-    }  # fmt: skip
+        "weights": read,
+        "weights_gru": read if op == "gru" else 0.0,
+        "weights_beyond_l2": steps * x.maximum(weights - r.l2_bytes, 0.0) / r.bandwidth,
+        "weights_once": weights / r.bandwidth,
+        "states": states,
+        "states_of_gates": states * gates,
+    }
     depth = steps * hidden * 1e-3
     fixed = {
-        "kernel": 1.0, "steps": steps, f"steps_{op}": steps, "steps_wide": steps * (hidden / 1024.0) ** 0.5, "depth": depth, "depth_gru": depth if op == "gru" else 0.0,
+        "kernel": 1.0,
+        "steps": steps,
+        f"steps_{op}": steps,
+        "steps_wide": steps * (hidden / 1024.0) ** 0.5,
+        "depth": depth,
+        "depth_gru": depth if op == "gru" else 0.0,
         "first_steps": x.minimum(steps, _FIRST),
-    }  # fmt: skip
+    }
     if direction == "backward_params":
         for height, width in ((64, 64), (128, 128)):
             tiles = x.ceil(gates * hidden / height) * x.ceil(hidden / width)
@@ -77,7 +92,9 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
         found.append(chain(x, op, one, c, dtype, r, wanted).repeated(layers * ways))
         for depth, times in products:
             sizes = {
-                "forward": (1.0, rows, columns, depth), "backward_inputs": (1.0, rows, depth, columns), "backward_params": (1.0, columns, depth, rows),
-            }[one]  # fmt: skip
+                "forward": (1.0, rows, columns, depth),
+                "backward_inputs": (1.0, rows, depth, columns),
+                "backward_params": (1.0, columns, depth, rows),
+            }[one]
             found.append(matmul.product(x, "gemm", sizes, dtype, r, wanted).repeated(times))
     return found

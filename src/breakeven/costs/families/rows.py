@@ -24,7 +24,7 @@ _PERSISTENT: Final = 1024.0
 def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, dtype: str, r: Rates) -> Part:
     """Moves rows × cols elements `moves` times; a block or a warp per row.
 
-    The terms: the traffic; once more for rows that do not stay in registers, and for those that no L2 keeps between passes; a row's
+    The terms: the traffic; once more for rows that do not stay in registers, or that no L2 keeps between passes; a row's
     own start and reduction, spread over the multiprocessors; a row that is long for its block; a kernel.
     """
     rows, cols, size = c["rows"], c["cols"], float(ITEM_SIZE[dtype])
@@ -33,15 +33,22 @@ def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, d
     cached = r.l2_bytes / r.bandwidth
     again = x.where(cols > _PERSISTENT, 0.5 * memory, 0.0)
     traffic = {
-        "bytes": memory, "again": again, "beyond_l2": x.maximum(memory - cached, 0.0), "beyond_2_l2": x.maximum(memory - 2.0 * cached, 0.0),
+        "bytes": memory,
+        "again": again,
+        "beyond_l2": x.maximum(memory - cached, 0.0),
+        "beyond_2_l2": x.maximum(memory - 2.0 * cached, 0.0),
         "padded": moves * rows * (32.0 * x.ceil(cols / 32.0)) * size / r.bandwidth,
         "blocks": moves * rows * (1024.0 * x.ceil(cols / 1024.0)) * size / r.bandwidth,
-    }  # fmt: skip
+    }
     waves = rows / r.sms * 1e-2
     fixed = {
-        "kernel": 1.0, "rows": waves, "rows_root": waves * (cols / 1024.0) ** 0.5, "row": cols * 1e-3, "ramp": memory / (memory + 1.0),
+        "kernel": 1.0,
+        "rows": waves,
+        "rows_root": waves * (cols / 1024.0) ** 0.5,
+        "row": cols * 1e-3,
+        "ramp": memory / (memory + 1.0),
         "ramp5": memory / (memory + 5.0),
-    }  # fmt: skip
+    }
     compute = {"elements": elements / r.vector[dtype]}
     least = x.where(moves * elements * size > 2.0 * r.cache_bytes, memory, 0.0)
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(cols)), least)
