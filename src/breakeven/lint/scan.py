@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import gc
 import pathlib
 import re
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from breakeven.errors import InputError
 from breakeven.lint import sources
@@ -31,6 +33,11 @@ def scan(paths: Iterable[pathlib.Path]) -> LintReport:
         InputError: a path names nothing that can be looked at; or it names one file, and that cannot be read.
     """
     files = sources.find_files(paths)
+    with _without_collection():
+        return _scan(files)
+
+
+def _scan(files: list[pathlib.Path]) -> LintReport:
     found: list[LintFinding] = []
     said: list[str] = []
     for path in files:
@@ -41,6 +48,18 @@ def scan(paths: Iterable[pathlib.Path]) -> LintReport:
                 raise
             said.append(str(error))
     return LintReport(tuple(found), len(files), tuple(said))
+
+
+@contextmanager
+def _without_collection() -> Iterator[None]:
+    """Trees and values are small, many, and let go of file by file: looking for cycles among them takes time and frees little."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
 
 
 def scan_text(source: sources.Source) -> list[LintFinding]:

@@ -79,7 +79,8 @@ def note(state: State, args: list[object], options: dict[str, object], node: ast
     workers = args[5] if len(args) > 5 else options.get("num_workers", Const(value=0))
     count = ops.index_of(workers)
     kind = weight(state, dataset)
-    if (kind == "rows" and not whole and "batch_sampler" not in options) or (kind == "rows" and "batch_sampler" in options):
+    ragged = "collate_fn" in options  # items that do not stack by themselves: no index gives a batch of them
+    if kind == "rows" and not ragged and (not whole or "batch_sampler" in options):
         state.note("loader", node, name="rows", number=-1 if count is None else count)
     elif kind == "heavy" and count == 0:
         state.note("loader", node, name="heavy", number=0)

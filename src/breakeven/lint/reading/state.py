@@ -11,7 +11,7 @@ from breakeven.lint.reading.facts import Event, Facts, Loop
 from breakeven.lint.reading.values import NOTHING, UNKNOWN, Box, Function, Scope, Tensor, Value, graph
 
 #: Statements that are read for each one that the file holds; functions are read again for each call up to that.
-BUDGET = 4
+BUDGET = 2
 #: Small files may be read more thoroughly.
 LEAST_BUDGET = 3000
 DEEPEST = 12
