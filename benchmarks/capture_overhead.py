@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import itertools
 import json
-import os
 import random
 import statistics
 import subprocess
@@ -114,7 +113,11 @@ def plain(script: Path, folder: Path, steps: int) -> float:
     out = folder / "times.json"
     code = REFERENCE.format(steps=steps, out=str(out))
     subprocess.run(
-        [sys.executable, "-c", code, str(script)], cwd=folder, check=True, stdout=subprocess.DEVNULL, env=dict(os.environ)
+        [sys.executable, "-c", code, str(script)],
+        cwd=folder,
+        check=True,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
     )
     times = json.loads(out.read_text())
     return statistics.median(b - a for a, b in itertools.pairwise(times[20:])) / 1e6

@@ -81,7 +81,8 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
         )
         step = _probe_step_us(profile, gaps, nodes, cpu_node)
         operations = len(PROBE_FORWARD) + len(PROBE_BACKWARD)
-        scales[HERE] = (operations * bridge["dispatch_us"] - bridge["backward_call_us"]) / step
+        fixed = bridge["backward_call_us"] + bridge["optimizer_call_us"] + bridge["kernels_us"]
+        scales[HERE] = (operations * bridge["dispatch_us"] - fixed) / step
     lists = {name: seen.foreach_us(event[name], profile["pointwise"] * scales[name]) for name, seen in observed.items()}
     calls = {
         kind: {name: observed[name].call_us(kind) for name in (*GPU_TRACES, *STACK_TRACES)} for kind in ("launch", "copy", "sync")
@@ -102,6 +103,7 @@ def fit(observed: dict[str, Observed], bridge: dict[str, Any]) -> dict[str, Any]
         "gap_log_sd": round(float(np.std([np.log(tables[n]["gap"] / scales[n]) for n in GPU_TRACES if "gap" in tables[n]])), 3),
         "cpu_node_us": round(cpu_node, 3),
         "backward_call_us": round(bridge["backward_call_us"] / scales[HERE], 3),
+        "optimizer_call_us": round(bridge["optimizer_call_us"] / scales[HERE], 3),
         "launch_us": round(_pooled(calls["launch"], scales), 3),
         "copy_call_us": round(_pooled(calls["copy"], scales), 3),
         "sync_call_us": round(_pooled(calls["sync"], scales), 3),

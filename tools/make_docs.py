@@ -65,6 +65,16 @@ def from_docstrings(title: str, folder: str, opening: str) -> str:
     return "\n".join(parts)
 
 
+LINT = """\
+`breakeven lint PATH...` looks at scripts, packages and notebooks without running them. It says *may*: a site is no cost,
+and `why` says what it costs. It ends with 1 where it finds something, as linters do.
+
+- `--format text|json|sarif|github` chooses the form, `--json F` writes the JSON beside it.
+- `# noqa: BE101` on a line says that this is known and wanted; `# noqa` alone excuses every check.
+- With [pre-commit](https://pre-commit.com), name this repository and the hook `breakeven-lint`.
+- What cannot be followed (a model from another file, a value that a library gives) is not guessed at: no finding is no proof.
+"""
+
 PAGES = {
     "tables.md": tables,
     "errors.md": error_pages,
@@ -79,7 +89,7 @@ PAGES = {
     "lint.md": lambda: from_docstrings(
         "Checks of lint",
         "lint/checks",
-        "What `breakeven lint` sees without running anything. It says *may*: `why` says what it costs.",
+        LINT,
     ),
 }
 

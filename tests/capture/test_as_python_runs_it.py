@@ -62,7 +62,8 @@ def test_a_module_is_run_as_python_m_runs_it(tmp_path: Path) -> None:
     (package / "__init__.py").write_text("")
     (package / "parts.py").write_text("def epoch(step):\n    for i in range(30):\n        step(i)\n")
     (package / "train.py").write_text(
-        "import sys\nfrom .parts import epoch\nassert __name__ == '__main__' and __package__ == 'lab' and __spec__.name == 'lab.train'\n"
+        "import sys\nfrom .parts import epoch\n"
+        "assert __name__ == '__main__' and __package__ == 'lab' and __spec__.name == 'lab.train'\n"
         "assert sys.argv == [__file__, 'x'], sys.argv\n"
         "import torch\nnet = torch.nn.Linear(2, 2).cuda()\nsgd = torch.optim.SGD(net.parameters(), 0.1)\n"
         "def step(i):\n    net(torch.ones(3, 2).cuda()).sum().backward()\n    sgd.step()\nepoch(step)\n"
@@ -157,7 +158,9 @@ def test_a_script_sees_what_it_writes_and_the_users_files_stay_as_they_were(
 @pytest.mark.slow
 def test_what_is_started_by_the_script_cannot_write_over_the_users_files_either(run_script: Run, tmp_path: Path) -> None:
     (tmp_path / "kept").write_text("kept")
-    result = run_script("import os, subprocess\nsubprocess.run(['rm', '-f', 'kept'])\nsubprocess.run('echo x > kept', shell=True)\n")
+    result = run_script(
+        "import os, subprocess\nsubprocess.run(['rm', '-f', 'kept'])\nsubprocess.run('echo x > kept', shell=True)\n"
+    )
     assert result.error() is None
     if (tmp_path / "kept").exists() and (tmp_path / "kept").read_text() == "kept":
         return

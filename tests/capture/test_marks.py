@@ -129,7 +129,7 @@ def test_the_book_knows_which_loop_a_line_is_in_and_what_is_called() -> None:
     book = marks.Book()
     marks.compile_marked(b"for a in x:\n  for b in a:\n    b.step()\n  a.cuda()\nend = 1\n", "user.py", book)
     assert [getattr(book.innermost("user.py", line), "line", None) for line in range(1, 6)] == [1, 2, 2, 1, None]
-    assert {"step", "cuda"} <= book.attributes_called
+    assert {"step", "cuda", "b"} <= book.words
     assert book.names_accelerator
 
 

@@ -32,7 +32,8 @@ def fed(*lengths_ms: float, limits: Limits = Limits()) -> int:  # noqa: B008  # 
         ((10.0,), 200, 260),
         ((100.0,), 50, 80),  # five seconds
         ((2_000.0,), 4, 4),  # one to warm up, and three
-        ((30_000.0,), 2, 2),  # one to warm up, and one
+        ((8_000.0,), 3, 3),  # one to warm up, and two
+        ((30_000.0,), 1, 1),  # it holds its own warm-up
     ],
 )
 def test_longer_steps_get_fewer_samples(lengths_ms: tuple[float, ...], least: int, most: int) -> None:

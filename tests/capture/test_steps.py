@@ -149,6 +149,7 @@ def test_twins_on_both_devices_are_two_groups(world: World) -> None:
         train("cpu", 300)
         train("cuda", 100)
         """)
+    assert [s.group(None).samples_ns for s in steps.best()] == [(300_000,) * 4, (100_000,) * 4]
     assert [(g[2], g[3][1:]) for g in found(steps)] == [("cpu", [300] * 3), ("cuda", [100] * 3)]
 
 

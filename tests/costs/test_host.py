@@ -48,7 +48,19 @@ def test_where_kernels_are_nothing_the_cpu_step_moves_the_rate() -> None:
     made = many(100, cpu_ns=10)
     said = priced(made).cpu_host_ns[0] * 100 / 1e3
     assert times(made, said).rate == pytest.approx(1.0, abs=0.02)
-    assert 2.0 < times(made, 3 * said).rate < 3.0
+    assert 1.5 < times(made, 2 * said).rate < 2.0
+
+
+def test_a_step_that_waited_for_its_turn_is_no_slow_framework() -> None:
+    made = many(100, cpu_ns=10)
+    said = priced(made).cpu_host_ns[0] * 100 / 1e3
+    assert times(made, 300 * said).rate < 2.1
+
+
+def test_python_that_the_recording_saw_between_operations_counts() -> None:
+    made = many(100, cpu_ns=10, host_ns=100_000)
+    said = priced(made).cpu_host_ns[0] * 100 / 1e3
+    assert times(made, 10_000).rate > 2.5 * times(many(100, cpu_ns=10), said).rate
 
 
 def test_where_kernels_are_nearly_all_the_step_says_nothing_of_the_framework() -> None:
@@ -72,6 +84,11 @@ def test_a_long_pause_is_the_users_and_a_short_one_the_frameworks() -> None:
     assert times(made, None).before_ns.tolist() == [5_000_000.0, 0.0]
 
 
+def test_between_the_engines_nodes_no_line_of_the_users_runs() -> None:
+    pause = {"host_ns": 5_000_000, **BACKWARD}
+    assert times(stream((MUL, {}), (MUL, pause), (MUL, pause)), None).before_ns.tolist() == [0.0, 5_000_000.0, 0.0]
+
+
 def test_host_work_is_as_long_as_it_was() -> None:
     python = call("host::python", kind=schema.Kind.HOST, device="cpu")
     found = times(stream((python, {"host_ns": 30_000})), None)
@@ -85,6 +102,12 @@ def test_each_backward_pass_starts_the_engine_once() -> None:
     assert issue[1] - issue[2] == pytest.approx(start)
     assert issue[4] == pytest.approx(issue[1])
     assert issue[0] == pytest.approx(issue[3])
+
+
+def test_each_optimizer_step_has_its_own_python_once() -> None:
+    step = {"phase": schema.Phase.OPTIMIZER}
+    issue = times(stream((MUL, {}), (MUL, step), (MUL, step)), None).issue_ns
+    assert (issue[1] - issue[2], issue[0]) == (pytest.approx(host_model().optimizer_call_us * 1e3), pytest.approx(issue[2]))
 
 
 def test_an_interruption_of_one_repeat_is_cut() -> None:

@@ -24,9 +24,9 @@ def test_rows_that_cannot_be_priced_say_why_and_leave_the_others_alone() -> None
     assert priced["mid_us"].is_not_null().to_list() == [True, False, False, False, True, False]
     notes = priced["note"].to_list()
     assert [n is None for n in notes] == [True, False, False, False, True, False]
-    assert "needs k" in notes[1]
+    assert "needs a finite k" in notes[1]
     assert "unknown operation 'gem'" in notes[2]
-    assert "needs m" in notes[3]
+    assert "needs a finite m" in notes[3]
     assert "voodoo" in notes[5]
 
 
@@ -57,7 +57,7 @@ def test_a_call_outside_the_vocabulary_is_refused() -> None:
         price_one("gem", T4, m=1, n=1, k=1)
     with pytest.raises(InputError, match="no column q"):
         price_one("gemm", T4, m=1, n=1, k=1, q=1)
-    with pytest.raises(InputError, match="needs k"):
+    with pytest.raises(InputError, match="needs a finite k"):
         price_one("gemm", T4, m=1, n=1)
     with pytest.raises(InputError, match="no float64 rate"):
         price_one("gemm", find_gpu("m1"), m=1, n=1, k=1, dtype="float64")

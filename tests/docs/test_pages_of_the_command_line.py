@@ -62,7 +62,7 @@ def test_each_error_has_its_paragraph_with_its_exit_code(kind: type[errors.Break
 
 def test_each_exit_code_is_explained() -> None:
     text = (DOCS / "cli.md").read_text(encoding="utf-8")
-    assert {0, 70} | {kind.exit_code for kind in kinds()} == set(map(int, table(text, "exit code")))
+    assert {0, 1, 70} | {kind.exit_code for kind in kinds()} == set(map(int, table(text, "exit code")))
 
 
 @pytest.mark.parametrize("name", ["", *(c.name for c in COMMANDS)])

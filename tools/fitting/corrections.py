@@ -42,12 +42,20 @@ def roughness(axes: tuple[Axis, ...], slope: float) -> sparse.csr_matrix:
             taken = [along[i : count - len(order) + 1 + i].ravel() for i in range(len(order))]
             n = len(taken[0])
             entries = np.concatenate([np.full(n, scale * o) for o in order])
-            blocks.append(sparse.csr_matrix((entries, (np.tile(np.arange(n), len(order)), np.concatenate(taken))), shape=(n, at.size)))
+            blocks.append(
+                sparse.csr_matrix((entries, (np.tile(np.arange(n), len(order)), np.concatenate(taken))), shape=(n, at.size))
+            )
     return sparse.vstack(blocks).tocsr()
 
 
 def table(
-    axes: tuple[Axis, ...], places: np.ndarray, error: np.ndarray, importance: np.ndarray, stiffness: float, slope: float, room: list[np.ndarray]
+    axes: tuple[Axis, ...],
+    places: np.ndarray,
+    error: np.ndarray,
+    importance: np.ndarray,
+    stiffness: float,
+    slope: float,
+    room: list[np.ndarray],
 ) -> np.ndarray:
     """The table that follows `error` best (natural logarithms of measured over predicted) among those that fall no faster than `room`.
 
@@ -83,7 +91,11 @@ def _edges(axes: tuple[Axis, ...]) -> sparse.csr_matrix:
         second = np.take(at, range(1, shape[d]), d).ravel()
         if len(first):
             n = len(first)
-            blocks.append(sparse.csr_matrix((np.repeat([-1.0, 1.0], n), (np.tile(np.arange(n), 2), np.concatenate([first, second]))), shape=(n, at.size)))
+            blocks.append(
+                sparse.csr_matrix(
+                    (np.repeat([-1.0, 1.0], n), (np.tile(np.arange(n), 2), np.concatenate([first, second]))), shape=(n, at.size)
+                )
+            )
     return sparse.vstack(blocks).tocsr()
 
 

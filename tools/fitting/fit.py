@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
-from fitting import corrections, growth
-from fitting.measurements import Group, stacked
-from fitting.nonneg import weights
 
+from breakeven.costs.models import PRODUCTS
 from breakeven.costs.operations import AXES
 from breakeven.costs.rates import rates
 from breakeven.costs.table import Axis
 from breakeven.machine.gpus import find_gpu
+from fitting import corrections, growth
+from fitting.measurements import Group, stacked
+from fitting.nonneg import weights
 
 
 @dataclass(frozen=True)
@@ -22,6 +23,11 @@ class Options:
 
     Attributes:
         wide, device: of a pooled table and of a device's own; None: no table.
+        kernel_us: no more fixed time than this per kernel. NeuSight's rows begin at 1.5 times the eager floor (some 50 to 100 µs), so
+            that a line through them says little about a small kernel; loops of the same kernels do (DeepBench's shortest products
+            take 6 to 11 µs, its shortest convolutions 12 to 35 µs; gpu-benches' launches 2.0 to 3.3 µs).
+        floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in NeuSight's
+            rows; gpu-benches' launches take 2.0 to 3.3 µs.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -30,6 +36,8 @@ class Options:
     device: float | None = 0.1
     slope: float = 0.3
     least_rows: int = 60
+    kernel_us: float = np.inf
+    floor_us: float = 2.0
 
 
 @dataclass(frozen=True)
@@ -45,12 +53,12 @@ class Trained:
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
 
     def limits(self, group: Group) -> np.ndarray:
-        """Per row 0, 1 or 2: compute, traffic or fixed time is the largest part."""
+        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part."""
         parts = []
         for kind in ("compute", "traffic", "fixed"):
             parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))
         compute, traffic, fixed = parts
-        return np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
+        return 3 * group.kinds + np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
 
     def predict(self, group: Group) -> np.ndarray:
         """µs with the corrections."""
@@ -72,18 +80,31 @@ class Fitted:
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None),
-    "linear": Options(1.0, None, 0.1, least_rows=500),
-    "bmm": Options(1.0, None, 0.1, least_rows=500),
-    "conv2d": Options(1.0, None, 0.5, least_rows=500),
+    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=15.0),
+    **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0)),
+    **dict.fromkeys((f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)),
     "recurrent": Options(0.3, None, None),
     "copy_h2d": Options(2.0), "copy_d2h": Options(2.0), "copy_d2d": Options(2.0),
 }  # fmt: skip
 
+#: Rows that a device needs for weights of its own.
+_LEAST_ROWS = 5
 
-def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3, devices: bool = True) -> Fitted:
+
+def fit_variant(
+    variant: str,
+    groups: list[Group],
+    training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3,
+    devices: bool = True,
+    tables: bool = True,
+) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
     options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
+    if not tables:
+        options = replace(options, device=None)
     seen = [g.only(training(g)) for g in groups]
     seen = [g for g in seen if len(g.time_us)]
     models: dict[str, Trained] = {}
@@ -92,22 +113,37 @@ def fit_variant(variant: str, groups: list[Group], training: Callable[[Group], n
     everything = models["*|any"] = _fit(variant, axes, seen, None, options, options.wide)
     for kind in sorted({g.kind for g in seen}):
         of_kind = [g for g in seen if g.kind == kind]
-        wide = models[f"*|{kind}"] = _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
-        for vendor, generation in sorted({(g.vendor, g.generation) for g in of_kind}):
-            alike = [g for g in of_kind if (g.vendor, g.generation) == (vendor, generation)]
-            near = models[f"{vendor} {generation}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
-            for group in alike if devices else ():
+        wide = models[f"*|{kind}"] = (
+            _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
+        )
+        for family in sorted({_family(g) for g in of_kind}):
+            alike = [g for g in of_kind if _family(g) == family]
+            near = models[f"{family}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
+            for group in (g for g in alike if devices and len(g.time_us) >= _LEAST_ROWS):
                 models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
     served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
     return Fitted(variant, models, served)
 
 
-def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None) -> Trained:
+def _fit(
+    variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None
+) -> Trained:
     rows = stacked(groups)
-    # each device speaks with the root of its number of rows
-    importance = np.concatenate([np.full(len(g.time_us), len(g.time_us) ** -0.5) for g in groups])
-    before = None if prior is None else np.array([prior.weights.get(n, 0.0) for n in rows.names])
-    found = weights(rows.terms, rows.time_us, importance, before, options.pull if prior is not None else 0.0)
+    importance = np.concatenate([_importance(g.source) for g in groups])
+    before = (
+        None
+        if prior is None
+        else np.array(
+            [max(prior.weights.get(n, 0.0) - (options.floor_us if n == "fixed:kernel" else 0.0), 0.0) for n in rows.names]
+        )
+    )
+    most = options.kernel_us if "neusight" in rows.source else np.inf
+    least = options.floor_us if "neusight" in rows.source else 0.0
+    one = rows.terms[:, rows.names.index("fixed:kernel")]
+    time = np.maximum(rows.time_us - least * one, 0.5 * rows.time_us)
+    caps = np.array([most if n.startswith(("fixed:kernel", "fixed:ramp")) else np.inf for n in rows.names])
+    found = weights(rows.terms, time, importance, caps, before, options.pull if prior is not None else 0.0)
+    found[rows.names.index("fixed:kernel")] += least
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)
     if stiffness is None or not axes or len(rows.time_us) < options.least_rows:
@@ -119,3 +155,14 @@ def _fit(variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Train
     left = error - corrections.interpolation(axes, rows.places) @ values
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
+
+
+def _family(group: Group) -> str:
+    """What a device is first compared with: products with its generation, streams with its kind of memory."""
+    return f"{group.vendor} {group.generation}" if group.variant.startswith(PRODUCTS) else f"{group.memory} memory"
+
+
+def _importance(source: np.ndarray) -> np.ndarray:
+    """Each source of each device speaks with the root of its number of rows, so that a large table does not speak for the others."""
+    names, which, counts = np.unique(source, return_inverse=True, return_counts=True)
+    return np.asarray(counts[which] ** -0.5)

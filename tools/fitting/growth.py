@@ -12,6 +12,7 @@ from breakeven.costs.families import conv, matmul, recurrent, rows
 from breakeven.costs.families.part import SMOOTH, Part
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
+from fitting.measurements import EVERY, Everything
 
 #: Terms that go up in steps: between steps they stand still.
 _STEPPED = ("patch", "padded", "blocks")
@@ -21,21 +22,25 @@ _GRANTED = 0.8
 _SAMPLES = (0.0, 0.35, 0.7, 1.0)
 
 
+def _all(variant: str) -> Everything:
+    return EVERY
+
+
 def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> list[Part]:
     """Parts that lie at these places of the variant's table: one for each way of being there that matters."""
     sizes = 2.0**places.T
     if variant in matmul.AXES:
-        return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device)]
+        return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device, _all)]
     if variant in conv.AXES:
         shapes: list[Mapping[str, np.ndarray | float]] = [
             {"n": sizes[0] / (14.0 * 14.0), "c": sizes[2], "h": 14.0, "w": 14.0, "k": sizes[1], "r": f, "s": f, "pad_h": f // 2, "pad_w": f // 2,
              "stride_h": 1.0, "stride_w": 1.0}
             for f in (1.0, 3.0, 5.0)
         ]  # fmt: skip
-        return [conv.work(TABLE, shape, dtype, device) for shape in shapes]
+        return [conv.work(TABLE, variant, shape, dtype, device, _all) for shape in shapes]
     if variant in recurrent.AXES:
         return [
-            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device)
+            recurrent.chain(TABLE, op, variant.split(".")[1], {"batch": sizes[0], "hidden": sizes[1], "timesteps": steps}, dtype, device, _all)
             for op in ("rnn", "lstm") for steps in (1.0, 50.0)
         ]  # fmt: skip
     if variant in rows.AXES:
@@ -46,7 +51,9 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
     return [elementwise.stream(TABLE, variant, moved["bytes"], moved["bytes"] / 8.0, dtype, device)]
 
 
-def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]) -> list[np.ndarray]:
+def slack(
+    variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]
+) -> list[np.ndarray]:
     """Per axis and edge between knots: the natural logarithm by which the formula surely grows, on every one of the devices."""
     corners = np.stack(np.meshgrid(*[np.arange(max(a.count - 1, 1)) for a in axes], indexing="ij"), -1)
     cells = corners.reshape(-1, len(axes)).astype(float)
@@ -65,7 +72,9 @@ def slack(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dt
                 for total, before, after in zip(whole, sure, further, strict=True):
                     rate = np.maximum(after - before, 0.0) / _NUDGE / np.maximum(total, 1e-12)
                     least[d] = np.minimum(least[d], rate.reshape(shape))
-    return [_per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))]
+    return [
+        _per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))
+    ]
 
 
 def _per_edge(cells: np.ndarray, d: int, axes: tuple[Axis, ...]) -> np.ndarray:

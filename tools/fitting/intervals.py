@@ -1,4 +1,4 @@
-"""Intervals by split-conformal prediction: from rows that no weight has seen, by what limits them, scaled by each device's own spread."""
+"""Intervals by split-conformal prediction: from rows that no weight has seen, by what limits them."""
 
 from __future__ import annotations
 
@@ -6,86 +6,67 @@ from dataclasses import dataclass
 
 import numpy as np
 
-Factors = tuple[tuple[float, float, float], tuple[float, float, float]]
+#: Nine factors down and nine up, by 3 · kind + limit.
+Factors = tuple[list[float], list[float]]
 _SHARE = 0.90
-_ENOUGH = 60  # rows for quantiles of their own
-_SOME = 8  # rows for a spread of their own
+ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
+SOME = 30  # rows for the quantiles of one limit
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
 _ODDS = (1.0 - _SHARE) / 2.0
 
 
 @dataclass(frozen=True)
 class Errors:
-    """Logarithms of measured over predicted of one device and variant.
+    """Logarithms of measured over predicted of one device and variant on rows that no weight has seen, and what limits them."""
 
-    Attributes:
-        seen: rows of the fit; new: rows of the calibration; each with what limits them.
-    """
+    error: np.ndarray
+    limits: np.ndarray
+    source: np.ndarray
 
-    seen: np.ndarray
-    seen_limits: np.ndarray
-    new: np.ndarray
-    new_limits: np.ndarray
+    def joined(self, other: Errors) -> Errors:
+        """These and others."""
+        return Errors(*(np.concatenate([getattr(self, a), getattr(other, a)]) for a in ("error", "limits", "source")))
 
 
 def quantile(values: np.ndarray, share: float) -> float:
-    """The conformal quantile: with n rows, rank ⌈(n + 1)·share⌉ from the far side."""
+    """The quantile, by the rank at or beyond the share. (Crossed rows come from fits to less data: no further row need be added.)"""
     ordered = np.sort(values)
     n = len(ordered)
-    if share >= 0.5:
-        return float(ordered[min(int(np.ceil((n + 1) * share)), n) - 1])
-    return float(ordered[max(int(np.floor((n + 1) * share)), 1) - 1])
+    rank = int(np.ceil(n * share)) if share >= 0.5 else int(np.floor(n * share)) + 1
+    return float(ordered[min(max(rank, 1), n) - 1])
 
 
 def factors(errors: dict[str, Errors]) -> dict[str, Factors]:
-    """Low and high factors by device and limit; devices with few rows share the shape of their errors, scaled by their own spread."""
-    scaled = []
-    for one in errors.values():
-        for limit in range(3):
-            rows = one.new[one.new_limits == limit]
-            if len(rows) and len(one.new) < 3 * _ENOUGH:
-                scaled.append(rows / spread(one, limit))
-    pool = np.concatenate(scaled) if scaled else np.zeros(0)
-    if len(pool) < _ENOUGH:
-        pool = np.concatenate([one.new[one.new_limits == limit] / spread(one, limit) for one in errors.values() for limit in range(3)])
-    shape = (quantile(pool, _ODDS), quantile(pool, 1.0 - _ODDS)) if len(pool) >= 5 else (-3.0, 3.0)
-    return {name: _of_device(one, shape) for name, one in errors.items()}
+    """Low and high factors by device and limit; a limit with few rows is served from all of the device's, a device with few from all."""
+    everything = np.concatenate([e.error for e in errors.values()]) if errors else np.zeros(0)
+    return {name: _of_device(one, everything) for name, one in errors.items()}
 
 
-def spread(one: Errors, limit: int) -> float:
-    """Median absolute error of a device under one limit: over fitted and new rows, so that a close fit does not deceive."""
-    of_limit = np.abs(np.concatenate([one.seen[one.seen_limits == limit], one.new[one.new_limits == limit]]))
-    everything = np.abs(np.concatenate([one.seen, one.new]))
-    chosen = of_limit if len(of_limit) >= _SOME else everything
-    return max(float(np.median(chosen)), _LEAST) if len(chosen) else 0.1
-
-
-def _of_device(one: Errors, shape: tuple[float, float]) -> Factors:
+def _of_device(one: Errors, everything: np.ndarray) -> Factors:
     low, high = [], []
-    for limit in range(3):
-        rows = one.new[one.new_limits == limit]
-        if len(rows) >= _ENOUGH:
-            down, up = quantile(rows, _ODDS), quantile(rows, 1.0 - _ODDS)
-        else:
-            down, up = (s * spread(one, limit) for s in shape)
-        low.append(float(np.exp(min(down, -_LEAST))))
-        high.append(float(np.exp(max(up, _LEAST))))
-    return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+    for regime in range(9):
+        choices = (one.limits == regime, one.limits // 3 == regime // 3, one.limits % 3 == regime % 3)
+        rows = next((one.error[c] for c in choices if c.sum() >= SOME), one.error)
+        if len(rows) < SOME:
+            rows = np.concatenate([rows, everything])
+        low.append(float(np.exp(min(quantile(rows, _ODDS), -_LEAST))))
+        high.append(float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST))))
+    return low, high
 
 
 def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
-    """Low and high factors by limit for a device that nobody measured: from devices that were left out, each counting the same."""
+    """Low and high factors by limit for a device that nobody measured: from devices that were left out, each counting by the root of its rows."""
     low, high = [], []
     values = np.concatenate([e for e, _ in errors])
     limits = np.concatenate([limit for _, limit in errors])
-    weight = np.concatenate([np.full(len(e), 1.0 / max(len(e), 1)) for e, _ in errors])
-    for limit in range(3):
-        rows = limits == limit
-        if rows.sum() < _ENOUGH:
-            rows = np.ones(len(values), dtype=bool)
+    weight = np.concatenate([np.full(len(e), max(len(e), 1) ** -0.5) for e, _ in errors])
+    some = min(SOME, max(len(values) // 4, 4))
+    for regime in range(9):
+        choices = (limits == regime, limits // 3 == regime // 3, limits % 3 == regime % 3)
+        rows = next((c for c in choices if c.sum() >= some), np.ones(len(values), dtype=bool))
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
-    return (low[0], low[1], low[2]), (high[0], high[1], high[2])
+    return low, high
 
 
 def _weighted(values: np.ndarray, weight: np.ndarray, share: float) -> float:

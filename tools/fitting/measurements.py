@@ -18,6 +18,16 @@ from breakeven.machine.gpus import find_gpu
 KINDS = ("op", "direction", "graph", "gpu", "dtype", "inputs", "pinned")
 
 
+class Everything:
+    """A set that holds every name: a fit wants all terms."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+EVERY = Everything()
+
+
 @dataclass(frozen=True)
 class Group:
     """The rows of one variant on one device in one dtype.
@@ -35,6 +45,7 @@ class Group:
     kind: str
     vendor: str
     generation: int
+    memory: str
     names: tuple[str, ...]
     terms: np.ndarray
     places: np.ndarray
@@ -42,10 +53,11 @@ class Group:
     time_us: np.ndarray
     fold: np.ndarray
     source: np.ndarray
+    kinds: np.ndarray
 
     def only(self, rows: np.ndarray) -> Group:
         """Some of its rows."""
-        arrays = ("terms", "places", "least", "time_us", "fold", "source")
+        arrays = ("terms", "places", "least", "time_us", "fold", "source", "kinds")
         return replace(self, **{a: getattr(self, a)[rows] for a in arrays})
 
 
@@ -76,7 +88,7 @@ def _group(rows: pl.DataFrame) -> Group | None:
             columns[name] = rows[name].cast(pl.Float64).fill_null(default if default is not None else np.nan).to_numpy()
         else:
             columns[name] = np.full(rows.height, 1.0 if default is None else default)
-    parts = operation.parts(TABLE, first["op"], first["direction"], first["dtype"], columns, device)
+    parts = operation.parts(TABLE, first["op"], first["direction"], first["dtype"], columns, device, lambda _: EVERY)
     if len([p for p in parts if np.any(np.asarray(p.times) > 0)]) != 1:
         return None
     part = parts[0]
@@ -89,15 +101,17 @@ def _group(rows: pl.DataFrame) -> Group | None:
     places = np.stack([full(p) for p in part.coordinates], 1) if part.coordinates else np.zeros((count, 0))
     return Group(
         part.variant + (".graph" if first.get("graph") else ""), device.name, first["dtype"], kind_of(part.variant, device, first["dtype"]),
-        device.vendor, device.generation, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
-        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].to_numpy(),
+        device.vendor, device.generation, device.memory, tuple(terms), np.stack([full(v) for v in terms.values()], 1), places, full(part.least),
+        (rows["measured_us"] - rows["lead_us"]).to_numpy(), rows["fold"].to_numpy(), rows["source"].str.split("-models").list.first().to_numpy(), full(part.kind).astype(int),
     )  # fmt: skip
 
 
 def _joined(groups: list[Group]) -> Group:
     names = tuple(dict.fromkeys(n for g in groups for n in g.names))
     terms = np.concatenate([_columns(g, names) for g in groups])
-    arrays = {a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source")}
+    arrays = {
+        a: np.concatenate([getattr(g, a) for g in groups]) for a in ("places", "least", "time_us", "fold", "source", "kinds")
+    }
     return replace(groups[0], names=names, terms=terms, **arrays)
 
 

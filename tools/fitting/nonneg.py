@@ -10,11 +10,19 @@ _ROUNDS = 8
 _FULL = 0.03
 
 
-def weights(terms: np.ndarray, time_us: np.ndarray, importance: np.ndarray, prior: np.ndarray | None = None, strength: float = 0.0) -> np.ndarray:
+def weights(
+    terms: np.ndarray,
+    time_us: np.ndarray,
+    importance: np.ndarray,
+    caps: np.ndarray,
+    prior: np.ndarray | None = None,
+    strength: float = 0.0,
+) -> np.ndarray:
     """Weights w ≥ 0 that make terms @ w close to the times in relative error (nearly its mean absolute value).
 
     Args:
         importance: of each row.
+        caps: the most that each weight may be.
         prior, strength: weights to stay near, as if that many rows said so.
     """
     relative = terms / time_us[:, None]
@@ -30,7 +38,20 @@ def weights(terms: np.ndarray, time_us: np.ndarray, importance: np.ndarray, prio
             pull = np.sqrt(strength * np.median(weight) ** 2)
             matrix = np.vstack([matrix, pull * np.eye(terms.shape[1])])
             target = np.concatenate([target, pull * prior * scale])
-        fitted = nnls(matrix, target, maxiter=50 * terms.shape[1])[0] / scale
+        fitted = _capped(matrix, target, caps * scale) / scale
         error = np.abs(np.log(np.maximum(relative @ fitted, 1e-3)))
         robust = 1.0 / np.sqrt(np.maximum(error, _FULL) / _FULL)
+    return fitted
+
+
+def _capped(matrix: np.ndarray, target: np.ndarray, caps: np.ndarray) -> np.ndarray:
+    """Least squares within 0 and the caps: what comes out above its cap is put there, and the rest fitted again."""
+    fitted = nnls(matrix, target, maxiter=50 * matrix.shape[1])[0]
+    over = np.zeros(len(caps), dtype=bool)
+    while (fitted > caps * (1.0 + 1e-9)).any():
+        over |= fitted > caps
+        rest = target - matrix[:, over] @ caps[over]
+        fitted = np.zeros(len(caps))
+        fitted[over] = caps[over]
+        fitted[~over] = nnls(matrix[:, ~over], rest, maxiter=50 * matrix.shape[1])[0]
     return fitted

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+
+from breakeven.costs.models import further
+from breakeven.costs.rates import rates
+from breakeven.machine.gpus import find_gpu
 from fitting.fit import Fitted, Trained, fit_variant
-from fitting.intervals import Errors, Factors, factors, pooled
+from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
 from fitting.measurements import Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
@@ -15,12 +19,36 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
     """Every model of a variant by its key."""
     own: dict[str, Errors] = {}
     for group, model in fitted.of_groups:
+        calibration = group.fold == 3
         error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
-        seen, new = group.fold < 3, group.fold == 3
-        own[f"{group.gpu}|{group.dtype}"] = Errors(error[seen], limits[seen], error[new], limits[new])
+        own[f"{group.gpu}|{group.dtype}"] = Errors(error[calibration], limits[calibration], np.asarray(group.source)[calibration])
+    few = [k for k, e in own.items() if len(e.error) < (ENOUGH if groups[0].places.shape[1] > 1 else SOME)]
+    if few:
+        for key, extra in crossed(fitted.variant, groups).items():
+            if key in few:
+                own[key] = own[key].joined(extra)
+    for group, _ in fitted.of_groups:
+        if f"{group.gpu}|{group.dtype}" not in fitted.models:
+            own.pop(f"{group.gpu}|{group.dtype}", None)
     of_device = factors({k: e for k, e in own.items() if k in fitted.models})
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
+
+
+def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
+    """Errors on folds 0, 1 and 2, each by a fit to the other two: more unseen rows for devices that have few."""
+    found: dict[str, Errors] = {}
+    for fold in (0, 1, 2):
+        fitted = fit_variant(
+            variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3
+        )
+        for group, model in fitted.of_groups:
+            rows = group.fold == fold
+            error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
+            one = Errors(error[rows], limits[rows], np.asarray(group.source)[rows])
+            key = f"{group.gpu}|{group.dtype}"
+            found[key] = found[key].joined(one) if key in found else one
+    return found
 
 
 def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
@@ -29,7 +57,7 @@ def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
     errors = [(e, limits) for e, limits in errors if len(e)]
     if len(errors) < 2:
         low, high = float(np.exp(-_UNTRIED)), float(np.exp(_UNTRIED))
-        return (low,) * 3, (high,) * 3
+        return [low] * 9, [high] * 9
     return pooled(errors)
 
 
@@ -49,11 +77,10 @@ def left_out(variant: str, groups: list[Group]) -> list[tuple[Group, np.ndarray,
 
 def nearest(fitted: Fitted, group: Group) -> Trained:
     """The model that serves a device which was not measured, as `costs.models` would look it up."""
-    for distance in range(10):
-        for generation in (group.generation + distance, group.generation - distance):
-            key = f"{group.vendor} {generation}|{group.kind}"
-            if key in fitted.models:
-                return fitted.models[key]
+    device = rates(find_gpu(group.gpu))
+    for key in further(group.variant, device, group.kind):
+        if key in fitted.models:
+            return fitted.models[key]
     return fitted.models.get(f"*|{group.kind}", fitted.models["*|any"])
 
 
@@ -65,5 +92,3 @@ def _model(model: Trained, intervals: Factors) -> dict[str, object]:
         found["table"] = [round(float(v) * 1000) for v in model.table]
     found["low"], found["high"] = ([round(f, 4) for f in factor] for factor in intervals)
     return found
-
-

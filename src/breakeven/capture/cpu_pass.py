@@ -74,6 +74,8 @@ def _translator(asked: Asked) -> Callable[[Any], Any]:  # anything that may name
         return (cpu, kind) if kind in ACCELERATORS else (value, "cpu" if kind == "cpu" else "")
 
     def here(value: Any) -> Any:
+        if value is cpu:  # ours, come back through a function mode: it has been heard already
+            return value
         try:
             found = known.get(value)
         except TypeError:
@@ -98,12 +100,11 @@ def _moves(asked: Asked, here: Callable[[Any], Any]) -> None:
     parameter = torch.nn.Parameter
 
     def remember(self: torch.Tensor) -> None:
-        if isinstance(self, parameter):
-            self_id = id(self)
+        if type(self) is not tensor and isinstance(self, parameter):
             if asked.last == "cuda":
-                asked.moved[self_id] = weakref.ref(self)
+                asked.moved[id(self)] = weakref.ref(self)
             else:
-                asked.moved.pop(self_id, None)
+                asked.moved.pop(id(self), None)
 
     def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:  # as `Tensor.to` takes them
         if args:
@@ -197,7 +198,14 @@ def _defaults(here: Callable[[Any], Any]) -> None:
     from torch.utils import _device
 
     begin = _device.DeviceContext.__init__
-    replace(_device.DeviceContext, "__init__", lambda self, device: begin(self, here(device)))
+
+    def context(self: Any, device: Any) -> None:  # what names a device
+        local = here(device)
+        begin(self, local)
+        if isinstance(local, torch.device):
+            self.device = local  # the very object, so that `here` knows it again
+
+    replace(_device.DeviceContext, "__init__", context)
     set_type = torch.set_default_tensor_type
 
     def default_type(kind: Any) -> None:  # a type or its name
@@ -243,7 +251,6 @@ def _loaders_and_modules() -> None:
     from torch.utils.data import dataloader
 
     begin_iteration = dataloader._BaseDataLoaderIter.__init__
-    begin_parallel = DataParallel.__init__
 
     def iteration(self: Any, loader: Any) -> None:  # a private class
         pin, loader.pin_memory = loader.pin_memory, False
@@ -253,8 +260,8 @@ def _loaders_and_modules() -> None:
             loader.pin_memory = pin
 
     def parallel(self: Any, module: torch.nn.Module, device_ids: Any = None, output_device: Any = None, dim: int = 0) -> None:
-        begin_parallel(self, module, device_ids=[], output_device=None, dim=dim)
-        self.module, self.device_ids = module, []
+        torch.nn.Module.__init__(self)
+        self.module, self.device_ids, self.output_device, self.dim = module, [], None, dim
 
     replace(dataloader._BaseDataLoaderIter, "__init__", iteration)
     replace(DataParallel, "__init__", parallel)

@@ -70,6 +70,7 @@ def catch_batch(batch: Batch) -> Callable[[], None]:
         restore()
         if batch.from_module is None:
             batch.from_module = _batch_of(self, [*args, *kwargs.values()])
+            _ask_cell(self, batch)
         return ordinary(self, *args, **kwargs)
 
     module.__call__ = looking  # type: ignore[method-assign]  # the ear itself
@@ -85,6 +86,21 @@ def _batch_of(module: torch.nn.Module, values: list[Any]) -> int | None:  # what
         second = recurrent is not None and not recurrent.batch_first and tensor.dim() >= (3 if tensor.is_floating_point() else 2)
         return int(tensor.shape[1 if second else 0])
     return None
+
+
+def _ask_cell(module: torch.nn.Module, batch: Batch) -> None:
+    """A network of cells is called with time in front as often as not: the first cell's own input tells the batch."""
+    cell = next((m for m in module.modules() if isinstance(m, torch.nn.RNNCellBase) and m is not module), None)
+    if cell is None:
+        return
+
+    def look(_cell: torch.nn.Module, args: tuple[Any, ...]) -> None:  # whatever a cell takes
+        handle.remove()
+        tensor = _first_tensor(list(args))
+        if tensor is not None and tensor.dim() == 2:
+            batch.from_module = int(tensor.shape[0])
+
+    handle = cell.register_forward_pre_hook(look)
 
 
 def _leading(value: Any) -> int | None:  # whatever a loader yields

@@ -55,7 +55,7 @@ class Book:
         loops: by number.
         statements: by number.
         by_file: the loops of each file.
-        attributes_called: names called as methods: `step`, `backward` …
+        words: every name and attribute that is spelled: `optim`, `backward` …
         names_accelerator: whether `cuda` or its like is spelled somewhere.
         on_new: told of each loop as it is found.
         on_statement: told of each statement as it is found.
@@ -64,7 +64,7 @@ class Book:
     loops: list[Loop] = field(default_factory=list)
     statements: list[Statement] = field(default_factory=list)
     by_file: dict[str, list[Loop]] = field(default_factory=dict)
-    attributes_called: set[str] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
     names_accelerator: bool = False
     on_new: Callable[[Loop], None] | None = None
     on_statement: Callable[[Statement], None] | None = None
@@ -114,10 +114,9 @@ class _Marker(ast.NodeTransformer):
         self.inner = [False]
         self.marked: ast.AST | None = None
 
-    def visit_Call(self, node: ast.Call) -> ast.AST:
-        if isinstance(node.func, ast.Attribute):
-            self.book.attributes_called.add(node.func.attr)
-        return self.generic_visit(node)
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        self.book.words.add(node.id)
+        return node
 
     def visit_Constant(self, node: ast.Constant) -> ast.AST:
         if isinstance(node.value, str) and node.value.partition(":")[0] in ("cuda", "mps", "xpu", "gpu"):
@@ -125,6 +124,7 @@ class _Marker(ast.NodeTransformer):
         return node
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        self.book.words.add(node.attr)
         if node.attr in ("cuda", "mps", "xpu", "accelerator"):
             self.book.names_accelerator = True
         return self.generic_visit(node)

@@ -15,10 +15,14 @@ from breakeven.capture.result import VirtualPass
 from breakeven.capture.series import Series
 from breakeven.capture.steps import StopAtEdge
 from breakeven.timeline import OpStream, schema
+from breakeven.units import NS_PER_S
 
 #: Steps that pass before recording begins: the first ones set up optimizer state and caches.
 SKIPPED: Final = 2
 MOST_RAISES: Final = 3
+#: Steps longer than this are recorded once, after one; and those longer than that at once.
+LONG_NS: Final = NS_PER_S
+VERY_LONG_NS: Final = 6 * NS_PER_S
 
 
 class Recorder(Protocol):
@@ -50,7 +54,7 @@ class Recording:
         self._started = self._done = False
         self._raised = 0
         self._first_segment = 0
-        self._skip = _skipped(spec.plan, spec.request.recorded)
+        self._skip, self._wanted = _share(spec.plan, spec.request.recorded)
 
     def on_edge(self, series: Series, _now: int) -> None:
         """An edge: begin, count or end.
@@ -65,7 +69,7 @@ class Recording:
         if self._started:
             self.session.edge()
             self.recorded += 1
-            if self.recorded >= self.spec.request.recorded or (self.plan is not None and self.plan.edges <= self.recorded):
+            if self.recorded >= self._wanted:
                 self._finish(series)
                 self._stop()
         elif series.edges >= self._skip:
@@ -151,8 +155,15 @@ def device_steps(stream: OpStream) -> tuple[OpStream, tuple[int, ...]]:
     return joined, tuple(int(s) for s in steps.to_list())
 
 
-def _skipped(plan: Plan | None, wanted: int) -> int:
-    """How many edges pass before recording: all but what is needed where there are few, none where there is one step."""
+def _share(plan: Plan | None, wanted: int) -> tuple[int, int]:
+    """How many edges pass before recording, and how many steps are recorded: fewer of both where steps are few or long.
+
+    No edge passes where a single step is all there is: then recording begins at the head of its loop.
+    """
     if plan is None:
-        return SKIPPED
-    return max(0, min(SKIPPED, plan.edges - wanted)) if plan.edges > 1 else 0
+        return SKIPPED, wanted
+    if plan.edges <= 1 or plan.step_ns > VERY_LONG_NS:
+        return 0, 1
+    if plan.step_ns > LONG_NS:
+        return 1, 1
+    return max(1, min(SKIPPED, plan.edges - wanted)), min(wanted, plan.edges - 1)

@@ -133,6 +133,7 @@ class Plan:
     edges: int = 0  # how many edges of this group the timing pass saw
     named_devices: tuple[str, ...] = ()
     batch: int | None = None
+    step_ns: int = 0
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ from breakeven.capture.stored import load_virtual
 from breakeven.errors import MissingExtra, NoAnswer
 
 #: Seconds for which a child may run without one step having ended, and altogether.
-FIRST_STEP_S: Final = 75.0
-ALTOGETHER_S: Final = 120.0
+FIRST_STEP_S: Final = 60.0
+ALTOGETHER_S: Final = 75.0
 #: Seconds that the child's start and PyTorch's import may take on top of `--seconds`.
 START_S: Final = 15.0
 GRACE_S: Final = 3.0
@@ -97,7 +97,10 @@ def _plan(result: CaptureResult) -> Plan | None:
     if timed is None or timed.principal is None or timed.unit is None:
         return None
     group = timed.principal
-    return Plan(timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch)
+    step_ns = min(group.measured_ns, default=0)
+    return Plan(
+        timed.unit, group.place, group.device, group.loop_line, len(group.samples_ns), timed.named_devices, timed.batch, step_ns
+    )
 
 
 def _cut_short(virtual: VirtualPass) -> tuple[str, ...]:

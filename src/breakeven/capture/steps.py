@@ -167,7 +167,7 @@ class Steps:
             return
         series = group.series
         if self._last is not group:
-            if self._last is not None:
+            if self._last is not None and series.edges:
                 series.tainted = True
             self._last = group
         if key in group.seen or not series.edges:

@@ -15,8 +15,13 @@ from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
 
-#: A better kind of step is waited for this long where the source mentions one (`.step(`, `.backward(`).
-PATIENCE_NS: Final = 10 * NS_PER_S
+#: A better kind of step is waited for this long where the source mentions one: a loop that prepares data is no training.
+PATIENCE_NS: Final = 45 * NS_PER_S
+#: Words by which a source mentions optimizers (the classes of `torch.optim`) and backward passes.
+OPTIMIZERS: Final = frozenset(
+    {"optim", "optimizer", "Adam", "AdamW", "SGD", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "LBFGS", "Muon"}
+)
+BACKWARDS: Final = frozenset({"backward"})
 #: A CPU twin that has been measured is let run this long where the source names an accelerator, so that its twin is met.
 TWIN_NS: Final = 8 * NS_PER_S
 MILESTONE_NS: Final = NS_PER_S
@@ -51,8 +56,9 @@ class Timing:
         if self._first_edge is None:
             self._first_edge = now
             self.look_at_batch()
-        limits = Limits(self.spec.request.steps, self.spec.request.seconds)
-        pace = self._paces.setdefault(id(series), Pace(limits))
+        pace = self._paces.get(id(series))
+        if pace is None:
+            pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
             self._stop()
         if now - self._written > MILESTONE_NS:
@@ -97,9 +103,14 @@ class Timing:
             best = max(groups, key=lambda g: (g.device != "cpu", g.total_ns))
             looped = best.place.kind == "loop" or (best.place.kind == "backward" and best.loop_line is None)
             return ("loop" if looped else "step"), best
-        if end.how in ("ok", "exit", "timeout") and not end.failed and self.steps is not None and self.steps.log:
-            whole = self.clock() - self.steps.log[0][1]
-            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (self.steps.wait_ns,), 0)
+        steps = self.steps
+        if steps is None or not steps.log or end.failed:
+            return None, None
+        # A run that was cut off says something only where nothing in the source says that steps were still to come.
+        cut_off = end.how == "timeout" and not (OPTIMIZERS | BACKWARDS) & steps.book.words
+        if end.how in ("ok", "exit") or cut_off:
+            whole = self.clock() - steps.log[0][1]
+            return "run", StepGroup(Place("run", self.spec.request.target, 0), "", (whole,), (steps.wait_ns,), 0)
         return None, None
 
     def _segments(self) -> tuple[tuple[int, int], ...]:
@@ -113,9 +124,8 @@ class Timing:
         if steps is None:
             return True
         waited = now - (self._first_edge or now)
-        mentions = steps.book.attributes_called
-        better = {"step", "backward"} if steps.rank == LOOP else {"step"} if steps.rank == BACKWARD else set()
-        if waited < PATIENCE_NS and better & mentions:
+        better = OPTIMIZERS | BACKWARDS if steps.rank == LOOP else OPTIMIZERS if steps.rank == BACKWARD else frozenset()
+        if waited < PATIENCE_NS and better & steps.book.words:
             return False
         twin = steps.book.names_accelerator and series.device == "cpu"
         if twin and waited < TWIN_NS:

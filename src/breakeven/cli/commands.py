@@ -28,6 +28,8 @@ COMMANDS: tuple[Command, ...] = (
         "which device a training should run on, why it is slow, what to change",
         "the script's own arguments go after --",
     ),
+    Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
+    Command("compare", "breakeven.cli.compare", "two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),

@@ -34,6 +34,9 @@ class Arithmetic(Protocol):
     def log2(self, a: Values) -> Values:
         """Logarithm to base 2."""
 
+    def some(self, a: Values) -> bool:
+        """Whether any of the values is not zero."""
+
     def whole(self, a: Values) -> Values:
         """A number that is not negative, rounded down, as an index."""
 
@@ -50,6 +53,7 @@ class Scalar:
     log2 = staticmethod(math.log2)
     exp = staticmethod(math.exp)
     whole = staticmethod(int)
+    some = staticmethod(bool)
 
     @staticmethod
     def where(condition: Values, yes: Values, no: Values) -> Values:
@@ -71,6 +75,11 @@ class Table:
     log2 = staticmethod(np.log2)
     exp = staticmethod(np.exp)
     where = staticmethod(np.where)
+
+    @staticmethod
+    def some(a: Values) -> bool:
+        """Whether any row's is not zero."""
+        return bool(np.any(a))
 
     @staticmethod
     def whole(a: Values) -> Values:

@@ -34,10 +34,9 @@ def groups(table: pl.DataFrame) -> Iterator[tuple[Kind, NDArray[np.int64]]]:
         (_number(table, "graph").fill_null(0.0) > 0).alias("graph"), _text(table, "gpu", ""),
         *(_number(table, name).fill_null(math.nan).alias(name) for name in KINDS),
     )  # fmt: skip
-    for key, rows in keys.with_row_index("row").group_by(keys.columns, maintain_order=True):
-        op, dtype, direction, graph, gpu = key[:5]
-        numbers = tuple(float(str(v)) for v in key[5:])
-        yield Kind(str(op), str(dtype), str(direction), bool(graph), str(gpu), numbers), rows["row"].to_numpy().astype(np.int64)
+    found = keys.with_row_index("row").group_by(keys.columns, maintain_order=True).agg("row")
+    for op, dtype, direction, graph, gpu, *kinds, rows in found.iter_rows():
+        yield Kind(op, dtype, direction, graph, gpu, tuple(kinds)), np.asarray(rows, dtype=np.int64)
 
 
 def numbers(table: pl.DataFrame) -> dict[str, Array]:
@@ -47,7 +46,9 @@ def numbers(table: pl.DataFrame) -> dict[str, Array]:
     return {c: found[c].to_numpy() for c in found.columns}
 
 
-def sizes(operation: Operation, kind: Kind, given: Mapping[str, Array], rows: NDArray[np.int64]) -> tuple[dict[str, Array | float], NDArray[np.object_]]:
+def sizes(
+    operation: Operation, kind: Kind, given: Mapping[str, Array], rows: NDArray[np.int64]
+) -> tuple[dict[str, Array | float], NDArray[np.object_]]:
     """The sizes of a group's rows, defaults filled in, and per row what is wrong with them (empty: nothing)."""
     found: dict[str, Array | float] = {}
     wrong = np.full(len(rows), "", dtype=object)

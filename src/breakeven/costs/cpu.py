@@ -44,7 +44,7 @@ def cpu_account(
     """
     split = cpu_split(stream, costs, probed_rate(cpu, host_model()))
     total = cpu_step_ns.mid
-    waited = min(total, _input_ns(stream, split.before_ns) / stream.steps if input_ns is None else input_ns)
+    waited = min(total, _input_ns(stream, split.waits_ns) / stream.steps if input_ns is None else input_ns)
     left = total - waited
     if not split.measured:
         return _shares(total, {"input": waited, "other": left})
@@ -66,8 +66,8 @@ def _limited_by_arithmetic(calls: pl.DataFrame, cpu: Cpu) -> NDArray[np.bool_]:
     return np.array(limited, dtype=np.bool_)
 
 
-def _input_ns(stream: OpStream, before_ns: NDArray[np.float64]) -> float:
-    return float(before_ns[(stream.rows[schema.ROW_PHASE.name] == schema.Phase.INPUT).to_numpy()].sum())
+def _input_ns(stream: OpStream, waits_ns: NDArray[np.float64]) -> float:
+    return float(waits_ns[(stream.rows[schema.ROW_PHASE.name] == schema.Phase.INPUT).to_numpy()].sum())
 
 
 def _shares(total: float, parts: dict[str, float]) -> tuple[Share, ...]:

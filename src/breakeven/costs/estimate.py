@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -57,16 +57,21 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
     mid: Values = 0.0
     high: Values = 0.0
     shares: list[Values] = [0.0, 0.0, 0.0]
-    for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates):
+
+    def wanted(variant: str) -> Container[str]:
+        return model(variant, task.rates, task.dtype, task.graph).names
+
+    for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates, wanted):
         fitted = model(part.variant, task.rates, task.dtype, task.graph)
         terms = fitted.terms(part)
         factor = part.times * fitted.correction(x, part)
         least = part.times * part.least
         time = x.maximum((terms[0] + terms[1] + terms[2]) * factor, least)
         limit = _limit(x, terms)
-        low = low + x.maximum(_pick(x, limit, fitted.low) * time, least)
+        regime = 3 * part.kind + limit
+        low = low + x.maximum(x.take(*fitted.low, regime) * time, least)
         mid = mid + time
-        high = high + _pick(x, limit, fitted.high) * time
+        high = high + x.take(*fitted.high, regime) * time
         shares = [share + factor * term for share, term in zip(shares, terms, strict=True)]
     return low, mid, high, _limit(x, shares)
 
@@ -75,7 +80,3 @@ def _limit(x: Arithmetic, terms: Sequence[Values]) -> Values:
     """Index into `LIMITS` of the largest of compute, traffic and fixed time."""
     compute, traffic, fixed = terms
     return x.where(fixed >= x.maximum(compute, traffic), 2, x.where(compute >= traffic, 0, 1))
-
-
-def _pick(x: Arithmetic, limit: Values, of: tuple[float, float, float]) -> Values:
-    return x.where(limit == 2, of[2], x.where(limit == 0, of[0], of[1]))

@@ -28,6 +28,7 @@ class HostModel(msgspec.Struct, frozen=True):
         cpu_node_us: the same on a CPU.
         launch_us, copy_call_us, sync_call_us: one runtime call.
         foreach_tensor_us: a list operation, per tensor of its list.
+        optimizer_call_us: an optimizer's `step` and `zero_grad` beside the operations that they issue.
         backward_call_us: starting and ending one backward pass.
         dispatch_us: what the dispatch probe would say on the reference host.
         gap_log_sd: log spread of traces' mean gap about `gap_us` times their scale: how scripts differ in their Python.
@@ -47,6 +48,7 @@ class HostModel(msgspec.Struct, frozen=True):
     sync_call_us: float
     foreach_tensor_us: float
     backward_call_us: float
+    optimizer_call_us: float
     dispatch_us: float
     step_log_sd: float
     scales: dict[str, float]

@@ -8,22 +8,23 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families.part import Part
-from breakeven.costs.rates import Rates
+from breakeven.costs.rates import Rates, rates
 from breakeven.costs.table import Axis, Grid
+from breakeven.machine.gpus import gpus
 
 #: What may stand in for a variant that was not measured on a device, when the other was.
 _RELATED: Final[Mapping[str, tuple[str, ...]]] = {
     "gemm": ("linear", "bmm"), "linear": ("gemm", "bmm"), "bmm": ("gemm", "linear"), "sigmoid1": ("tanh1",), "stream": ("add2", "mul1"),
-    "launch": ("mul1",),
 }  # fmt: skip
 #: Variants whose arithmetic may run on matrix units.
-_PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
+PRODUCTS: Final = ("gemm", "linear", "bmm", "conv2d", "recurrent")
 #: Dtypes that may stand in for one another on a device, by kind; the rates are always the asked dtype's own.
 _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
     "plain": ("float32", "float64", "float16", "tf32", "bfloat16"), "tensor": ("float16", "bfloat16", "tf32"),
@@ -33,8 +34,17 @@ _PEERS: Final[Mapping[str, tuple[str, ...]]] = {
 #: float32 rows of DeepBench on the P100, likewise.
 _OTHER_OPERATION: Final = 0.25
 _OTHER_DTYPE: Final = 0.15
+#: Another board with the same chip: its clocks and memory differ, as the data sheets say.
+_OTHER_BOARD: Final = 0.1
+#: How far clocks may be apart (natural logarithm): V100 PCIe and SXM2 are 0.11 apart; a P4, which its 75 W hold back, and a GTX 1080
+#: with the same chip 0.44.
+_CLOCKS: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
+
+
+#: Nine factors, as a list for single calls and as an array for tables: index 3 · kind + limit.
+Intervals: TypeAlias = tuple[list[float], NDArray[np.float64]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,34 +54,40 @@ class Model:
     Attributes:
         weights: of compute, traffic and fixed terms, each by name; none is negative.
         grid: logarithms of the corrections, or None.
-        low, high: factors of the 90 % interval, where compute, bandwidth or fixed time is what limits.
+        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time.
     """
 
     compute: tuple[tuple[str, float], ...]
     traffic: tuple[tuple[str, float], ...]
     fixed: tuple[tuple[str, float], ...]
     grid: Grid | None
-    low: tuple[float, float, float]
-    high: tuple[float, float, float]
+    low: Intervals
+    high: Intervals
+    names: frozenset[str]
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
-        none: Values = 0.0
-        compute = sum((weight * part.compute[name] for name, weight in self.compute if name in part.compute), none)
-        traffic = sum((weight * part.traffic[name] for name, weight in self.traffic if name in part.traffic), none)
-        fixed = sum((weight * part.fixed[name] for name, weight in self.fixed if name in part.fixed), none)
-        return compute, traffic, fixed
+        return _weighted(self.compute, part.compute), _weighted(self.traffic, part.traffic), _weighted(self.fixed, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part) -> Values:
         """The factor from the table of corrections."""
         return 1.0 if self.grid is None else x.exp(self.grid.at(x, part.coordinates) * _STEP)
 
 
+def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values]) -> Values:
+    total: Values = 0.0
+    for name, weight in weights:
+        if name in terms:  # a model lent from a related operation may know others
+            total = total + weight * terms[name]
+    return total
+
+
 @lru_cache(maxsize=8192)
 def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model:
     """The model of a variant: fitted to this very device, else to what is nearest.
 
-    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; its generation; the nearest
+    Nearest are, in this order: another dtype of the same kind on the device; a related operation on it; another board with the same
+    chip; its generation; the nearest
     generation of its vendor; everything. What is lent from another dtype or operation has a wider interval, what comes from other
     devices one that was calibrated on devices left out.
 
@@ -87,28 +103,47 @@ def model(variant: str, device: Rates, dtype: str, graph: bool = False) -> Model
         for one in (dtype, *_PEERS[kind]):
             found = data.get(name, {}).get(f"{device.name}|{one}")
             if found is not None:
-                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
+                lent = (0.0 if one == dtype else _OTHER_DTYPE) + (
+                    0.0 if name.removesuffix(".graph") == variant else _OTHER_OPERATION
+                )
                 return found if lent == 0.0 else _widened(found, lent)
-    for key in _further(device, kind):
+    for twin in _twins(device):
+        for name in names:
+            found = data.get(name, {}).get(f"{twin}|{dtype}")
+            if found is not None:
+                return _widened(found, _OTHER_BOARD if name.removesuffix(".graph") == variant else _OTHER_OPERATION)
+    for key in further(variant, device, kind):
         for name in names:
             if key in data.get(name, {}):
                 return data[name][key]
     raise LookupError(f"no model of {variant}")
 
 
+@lru_cache(maxsize=512)
+def _twins(device: Rates) -> tuple[str, ...]:
+    """Measured boards with this device's chip (architecture, multiprocessors, and clock within a seventh), the nearest bandwidth first."""
+    names = {key.split("|")[0] for models in _data().values() for key in models}
+    measured = [rates(gpu) for gpu in gpus() if gpu.name in names and gpu.name != device.name]
+    same = [r for r in measured if (r.architecture, r.sms) == (device.architecture, device.sms)]
+    same = [r for r in same if abs(math.log(r.vector["float32"] / device.vector["float32"])) < _CLOCKS]
+    return tuple(r.name for r in sorted(same, key=lambda r: abs(math.log(r.bandwidth / device.bandwidth))))
+
+
 def kind_of(variant: str, device: Rates, dtype: str) -> str:
     """`tensor` where an operation of products runs on matrix units in this dtype, else `plain`."""
-    return "tensor" if variant.startswith(_PRODUCTS) and dtype in device.tensor else "plain"
+    return "tensor" if variant.startswith(PRODUCTS) and dtype in device.tensor else "plain"
 
 
 def _widened(found: Model, by: float) -> Model:
-    low, high = (tuple(math.exp(sign * by) * f for f in factors) for sign, factors in ((-1.0, found.low), (1.0, found.high)))
-    return replace(found, low=(low[0], low[1], low[2]), high=(high[0], high[1], high[2]))
+    low, high = ([math.exp(sign * by) * f for f in factors[0]] for sign, factors in ((-1.0, found.low), (1.0, found.high)))
+    return replace(found, low=_both(low), high=_both(high))
 
 
-def _further(device: Rates, kind: str) -> Iterator[str]:
-    """Keys beyond the device: its vendor's generations, nearest first and newer before older, then everything."""
-    for distance in range(10):
+def further(variant: str, device: Rates, kind: str) -> Iterator[str]:
+    """Keys beyond the device: for products its vendor's generations, nearest first; for streams its kind of memory; then everything."""
+    if not variant.startswith(PRODUCTS):
+        yield f"{device.memory} memory|{kind}"
+    for distance in range(10 if variant.startswith(PRODUCTS) else 0):
         for generation in dict.fromkeys((device.generation + distance, device.generation - distance)):
             yield f"{device.vendor} {generation}|{kind}"
     yield f"*|{kind}"
@@ -120,7 +155,7 @@ def _data() -> dict[str, dict[str, Model]]:
     found: dict[str, dict[str, Model]] = {}
     for file in sorted((files("breakeven.costs") / "data").iterdir(), key=lambda f: f.name):
         if file.name.endswith(".json"):
-            for variant, stored in json.loads(file.read_text(encoding="utf-8"))["variants"].items():
+            for variant, stored in json.loads(file.read_text(encoding="utf-8")).get("variants", {}).items():
                 axes = tuple(Axis(*axis) for axis in stored["axes"])
                 found[variant] = {key: _model(one, axes) for key, one in stored["models"].items()}
     return found
@@ -131,8 +166,13 @@ def _model(stored: dict[str, dict[str, float] | list[float]], axes: tuple[Axis, 
     if "table" in stored and axes:
         values = [float(v) for v in stored["table"]]
         grid = Grid(axes, values, np.array(values))
-    low, high = (tuple(float(v) for v in stored[name]) for name in ("low", "high"))
+    low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
-        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items()) for kind in ("compute", "traffic", "fixed")
+        tuple((name, float(weight)) for name, weight in dict(stored.get(kind, {})).items())
+        for kind in ("compute", "traffic", "fixed")
     )
-    return Model(compute, traffic, fixed, grid, (low[0], low[1], low[2]), (high[0], high[1], high[2]))
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
+
+
+def _both(factors: list[float]) -> Intervals:
+    return factors, np.array(factors)

@@ -8,11 +8,11 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import conv, copies, elementwise, launch, matmul, recurrent, rows
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 
-Parts = Callable[[Arithmetic, str, str, str, Mapping[str, Values], Rates], list[Part]]
+Parts = Callable[[Arithmetic, str, str, str, Mapping[str, Values], Rates, Wanted], list[Part]]
 
 
 @dataclass(frozen=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -74,6 +75,13 @@ def price_one(
     >>> price_one("gemm", find_gpu("t4"), m=4096, n=4096, k=4096).limited_by
     'compute'
     """
+    return _price_one(op, gpu, dtype, direction, graph, tuple(sizes.items()))
+
+
+@lru_cache(maxsize=65536)
+def _price_one(op: str, gpu: Gpu, dtype: str, direction: str, graph: bool, given: tuple[tuple[str, float], ...]) -> Price:
+    """Models of scripts ask for the same few calls again and again."""
+    sizes = dict(given)
     try:
         task = job(op, dtype, direction, graph, gpu)
     except NotPricedError as error:
@@ -103,7 +111,9 @@ def _price_rows(
         rows, sizes = rows[good], {c: v if isinstance(v, float) else v[good] for c, v in sizes.items()}
     if len(rows) <= _FEW:
         for i, at in enumerate(rows):
-            low, mid, high, limit = estimate(SCALAR, task, {c: v if isinstance(v, float) else float(v[i]) for c, v in sizes.items()})
+            low, mid, high, limit = estimate(
+                SCALAR, task, {c: v if isinstance(v, float) else float(v[i]) for c, v in sizes.items()}
+            )
             answer.prices[:, at] = low, mid, high
             answer.limits[at] = limit
         return

@@ -26,6 +26,9 @@ _GENERATIONS = {
     "Hopper": 8, "Blackwell": 9, "Blackwell 2.0": 9, "GCN 5.0": 1, "GCN 5.1": 1, "RDNA 2.0": 2, "RDNA 3.0": 2, "CDNA 1.0": 3, "CDNA 2.0": 4,
     "CDNA 3.0": 5,
 }  # fmt: skip
+#: Compute capabilities and architectures with stacked memory (HBM); the others have GDDR, DDR or LPDDR. Streams reach another share
+#: of the data sheet's rate on each.
+_STACKED = {"6.0", "7.0", "8.0", "9.0", "10.0", "GCN 5.0", "GCN 5.1", "CDNA 1.0", "CDNA 2.0", "CDNA 3.0", "Generation 12.5"}
 
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: `rates` makes one per device
@@ -37,6 +40,9 @@ class Rates:
         vector: the same of everything else.
         bandwidth: bytes per µs of its memory.
         link: bytes per µs of its PCI Express link; of its memory where it shares the host's (no link).
+        l2_bytes, cache_bytes: its L2, and the largest cache before the memory.
+        generation: of its vendor, in order of time.
+        memory: `stacked` (HBM) or `plain`.
     """
 
     name: str
@@ -51,6 +57,7 @@ class Rates:
     l2_bytes: float
     cache_bytes: float
     generation: int
+    memory: str
 
     def ceiling(self, dtype: str) -> float:
         """The share of `matrix` that products may exceed: matrix units that the catalog's float32 rate does not count."""
@@ -90,4 +97,5 @@ def rates(gpu: Gpu) -> Rates:
     return Rates(
         gpu.name, gpu.vendor, gpu.architecture, matrix, vector, tensor, bandwidth, link, float(gpu.sm_count), l2 * _MEGA,
         max(l2, _LAST_LEVEL_MB.get(gpu.architecture, 0.0)) * _MEGA, _GENERATIONS.get(gpu.architecture, 0),
+        "stacked" if gpu.compute_capability in _STACKED or gpu.architecture in _STACKED else "plain",
     )  # fmt: skip

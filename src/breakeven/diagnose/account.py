@@ -16,7 +16,7 @@ import polars as pl
 
 from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.idle import owners
-from breakeven.diagnose.kernel_limits import device_cause
+from breakeven.diagnose.kernel_limits import device_causes
 from breakeven.results import Share
 from breakeven.timeline import Timeline, schema
 from breakeven.timeline.intervals import Intervals, Ints, first_owner, gaps, sums, union
@@ -114,6 +114,8 @@ def marked_windows(timeline: Timeline, mine: Ints, windows: Intervals | None) ->
     if windows is not None:
         return [f"window {i}" for i in range(len(windows))], [-1] * len(windows), windows, False
     marks = events.filter((pl.col(schema.EVENT_KIND.name) == Kind.STEP) & (pl.col(schema.EVENT_DURATION.name) > 0))
+    of_host = marks.filter(pl.col(schema.EVENT_LANE.name).is_in([i for i, x in enumerate(timeline.lanes) if x.kind == "host"]))
+    marks = of_host if of_host.height else marks  # a profiler repeats them on the device's lanes, shifted
     if marks.height:
         start = column(marks, schema.EVENT_START)
         spans = Intervals(start, start + column(marks, schema.EVENT_DURATION))
@@ -128,7 +130,7 @@ def _pieces(timeline: Timeline, mine: Ints, low: int, high: int) -> tuple[Interv
     events = timeline.events
     start = column(events, schema.EVENT_START)[mine]
     end = start + column(events, schema.EVENT_DURATION)[mine]
-    cause = events[mine].select(device_cause()).to_series()
+    cause = device_causes(events[mine])
     rank = cause.replace_strict({name: i for i, name in enumerate(_BUSY)}, return_dtype=pl.Int64).to_numpy()
     busy, ranks = first_owner(start, end, rank, len(_BUSY))
     owner = np.array([CAUSES.index(name) for name in _BUSY], dtype=np.int64)[ranks]

@@ -18,6 +18,7 @@ SMALL_NS: Final = 8_000
 
 #: Parts of the names that cuBLAS, cuDNN, CUTLASS, MIOpen, rocBLAS and Triton give to products and convolutions.
 _ARITHMETIC: Final = r"(?i)gemm|conv|cutlass|xmma|winograd|wgrad|dgrad|cijk_|_mm_|bmm|attention|flash|fft|lstm|gru|rnn|trsm|getrf"
+_SHORT, _TOLD = "is short", "told"  # columns within this file
 _COLLECTIVE: Final = r"(?i)nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
 _ON_DEVICE_COPY: Final = r"(?i)dtod|d2d|device *-> *device|memset|copybuffer"
 _BETWEEN_DEVICES: Final = r"(?i)ptop|p2p|peer"
@@ -40,3 +41,14 @@ def device_cause() -> pl.Expr:
         .when(name.str.contains(_ARITHMETIC)).then(pl.lit("compute"))
         .otherwise(pl.lit("bandwidth"))
     )  # fmt: skip
+
+
+def device_causes(events: pl.DataFrame) -> pl.Series:
+    """Account's cause of each device event: `device_cause`, with each distinct name looked at once."""
+    short = pl.col(schema.EVENT_DURATION.name) <= SMALL_NS
+    keys = [schema.EVENT_NAME.name, schema.EVENT_KIND.name, schema.EVENT_LIMIT.name, schema.EVENT_CAUSE.name]
+    narrowed = events.select(*keys, short.alias(_SHORT))
+    distinct = narrowed.unique(maintain_order=True)
+    length = pl.when(pl.col(_SHORT)).then(SMALL_NS).otherwise(SMALL_NS + 1).alias(schema.EVENT_DURATION.name)
+    told = distinct.with_columns(length).with_columns(device_cause().alias(_TOLD)).select(*keys, _SHORT, _TOLD)
+    return narrowed.join(told, on=[*keys, _SHORT], how="left", nulls_equal=True, maintain_order="left")[_TOLD]

@@ -9,7 +9,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from breakeven.costs.calls import CallCosts, price_calls
-from breakeven.costs.host import HostTimes, host_times
+from breakeven.costs.host import HostTimes, host_rate, times_at
 from breakeven.diagnose.evidence import Price, RowTimes
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.results.records import Interval
@@ -107,20 +107,13 @@ def pricing_for(
         draws: worlds.
         seed: of the worlds.
     """
-    step_ns = _scaled(cpu_step_ms, NS_PER_MS)
-    recorded = host_times(stream, price_calls(stream.calls, gpu), cpu_step_ns=step_ns, cpu=cpu, host=host)
+    recorded = price_calls(stream.calls, gpu)
+    rate = host_rate(stream, recorded, cpu_step_ns=_scaled(cpu_step_ms, NS_PER_MS), cpu=cpu, host=host)
 
     def host_of(asked: OpStream, costs: CallCosts) -> HostTimes:
-        if asked is stream:
-            return recorded
-        times = host_times(asked, costs, cpu_step_ns=None, cpu=cpu, host=host)
+        times = times_at(asked, costs, rate)
         replayed = edit.marked(asked, [bool(edit.values_of(call).get(GRAPH)) for call in edit.calls_of(asked)])
-        return replace(
-            times,
-            issue_ns=np.where(replayed, 0.0, times.issue_ns * (recorded.rate / times.rate)),
-            log_sigma=recorded.log_sigma,
-            rate=recorded.rate,
-        )
+        return replace(times, issue_ns=np.where(replayed, 0.0, times.issue_ns))
 
     return Pricing(lambda asked: price_calls(asked.calls, gpu), host_of, draws, seed)
 

@@ -27,7 +27,8 @@ def time_loops(facts: Facts) -> Iterator[TimeLoop]:
     """The loops over time in training steps, or in modules whose use the file does not show."""
     events = [event for event in facts.of(*_KINDS) if event.often]
     for loop in loops_of(events):
-        if loop.steps or loop.holds_steps or loop.forwards or not loop.carried:
+        inside = any(outer.steps for event in events if loop in event.loops for outer in event.loops[: event.loops.index(loop)])
+        if loop.steps or loop.holds_steps or (loop.forwards and not inside) or not loop.carried:
             continue
         found = _read(loop, [event for event in events if loop in event.loops])
         if found is not None:
@@ -41,7 +42,8 @@ def _read(loop: Loop, events: list[Event]) -> TimeLoop | None:
     products = [e for e in events if e.kind == "product" and e.value is not None]
     by_input = tuple(e for e in products if loop.symbol in _tags(e) and not names & _tags(e))
     by_state = tuple(e for e in products if names & _tags(e))
-    stateful = by_state or any(e.kind == "cell" and names & _given(e) for e in events)
+    gated = any(e.kind == "activation" and names & _tags(e) for e in events)
+    stateful = by_state or gated or any(e.kind == "cell" and names & _given(e) for e in events)
     if not stateful:
         return None
     fusable = bool(cells) or _cudnn_cell(loop, by_input, by_state, events)

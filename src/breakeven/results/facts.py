@@ -202,7 +202,7 @@ def facts_of(
             for where, values in _each(noticed, "padding")
         ),
         denormals=tuple(
-            Denormals(where[0], str(values.get("what") or f"an input of {values.get('op', 'a product')}"), float(values.get("fraction", 0.0)))
+            Denormals(where[0], _operand(values), float(values.get("fraction", 0.0)))
             for where, values in _each(noticed, "denormals")
         ),
         debugging=tuple(Debugging(where[0], "anomaly") for where, _ in _each(noticed, "anomaly")),
@@ -230,3 +230,8 @@ def _clock(where: tuple[Site | None, Site | None], values: Mapping[str, Any]) ->
 
 def _threads(where: tuple[Site | None, Site | None], values: Mapping[str, Any]) -> Threads:  # Any: JSON values
     return Threads(int(values["threads"]), int(values["cores"]), where[0])
+
+
+def _operand(values: Mapping[str, Any]) -> str:  # Any: JSON values
+    """What holds the denormal numbers, in words."""
+    return str(values.get("what") or f"the numbers that go into {values.get('op', 'a product')}")

@@ -1,6 +1,6 @@
 """A recording settled: host times that the recording itself, or the machine under it, disturbed, are put right.
 
-Three things disturb them. Another process takes the core away in one step of several: the pause is there in that step alone. On
+Three things disturb them. Another process takes the core away in one step of several: the pause is not there in each of them. On
 a CPU, giving back a large tensor takes as long as a pause of the user's (a GPU's caching allocator does it in no time): it
 stands beside an operation that is longer still. And a batch is made more slowly under the recorder than without it: the timing
 pass knows how long the script really waited for it.
@@ -26,7 +26,8 @@ def settled(stream: OpStream, *, input_ns: float | None = None) -> OpStream:
         input_ns: what one step of the undisturbed timing pass waits for its batch, ns; None: not measured.
 
     Returns:
-        The same rows with other `host_ns`: the median over recorded steps of one sequence at each position; none where the
+        The same rows with other `host_ns`: at each position the least of the recorded steps of one sequence (the mean for
+        work of the host that has a row of its own, which may differ from step to step); none where the
         pause is shorter than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
     """
     host = _steady(stream, edit.host_ns(stream))
@@ -35,18 +36,19 @@ def settled(stream: OpStream, *, input_ns: float | None = None) -> OpStream:
 
 
 def _steady(stream: OpStream, host: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The median at each position over the steps that issue the same calls."""
+    """At each position what every one of the steps that issue the same calls needs; the mean for the host's own rows."""
     step, call = edit.column(stream, schema.ROW_STEP), edit.column(stream, schema.ROW_CALL)
     settled_ns = host.copy()
+    own = edit.marked(stream, [call.kind == schema.Kind.HOST for call in edit.calls_of(stream)])
     groups: dict[bytes, list[NDArray[np.int64]]] = {}
     for rows in np.split(np.arange(len(step)), np.flatnonzero(np.diff(step)) + 1):
         groups.setdefault(call[rows].tobytes(), []).append(rows)
     for same in groups.values():
         if len(same) > 1:
-            times = np.array([host[rows] for rows in same])
-            middle = np.median(np.where(np.isnan(times), 0.0, times), axis=0)
+            times = np.nan_to_num(np.array([host[rows] for rows in same]))
+            needed = np.where(own[same[0]], times.mean(axis=0), times.min(axis=0))
             for rows in same:
-                settled_ns[rows] = np.where(np.isnan(host[rows]), np.nan, middle)
+                settled_ns[rows] = np.where(np.isnan(host[rows]), np.nan, needed)
     return settled_ns
 
 

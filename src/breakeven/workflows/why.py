@@ -14,23 +14,22 @@ from breakeven import __version__
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.result import CaptureResult
 from breakeven.capture.run import capture
-from breakeven.costs.calls import price_calls
-from breakeven.costs.host import host_rate, times_at
 from breakeven.costs.host_model import host_model
 from breakeven.diagnose.break_even import break_even
 from breakeven.diagnose.evidence import CpuSide, Evidence
 from breakeven.diagnose.findings import findings
-from breakeven.diagnose.forecast import Forecast
+from breakeven.diagnose.forecast import forecast
+from breakeven.diagnose.pricing import pricing_for
 from breakeven.diagnose.verdict import verdict
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import find_host
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
-from breakeven.results.facts import Facts, facts_of
+from breakeven.results.facts import Facts, Threads, facts_of
 from breakeven.stats import Estimate
 from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
-from breakeven.workflows.cpu_side import in_ms, in_ns, step_of
+from breakeven.workflows.cpu_side import cpu_side, recorded, step_of
 from breakeven.workflows.probing import probed_cpu
 from breakeven.workflows.progress import in_words
 
@@ -95,6 +94,7 @@ class _Judged:
     evidence: Evidence
     verdict: Verdict
     break_even: BreakEven | None
+    unknown: tuple[str, ...]  # operations priced by their bytes
 
 
 def _asked(request: WhyRequest) -> CaptureRequest:
@@ -105,46 +105,49 @@ def _asked(request: WhyRequest) -> CaptureRequest:
 
 
 def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubts: tuple[str, ...]) -> WhyReport:
-    stream = caught.virtual.stream if caught.virtual else None
-    step = step_of(caught.cpu)
-    side = CpuSide(in_ms(step) if step else None, cpu=machine.cpu)
+    timed, step = caught.cpu, step_of(caught.cpu)
+    stream = recorded(caught)
+    side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
     judged: list[_Judged] = []
-    if stream is not None and step is not None and len(stream):
-        found = [_judge(gpu, machine, stream, step, side, _facts(caught)) for gpu in machine.gpus]
+    if stream is not None and side.step_ms is not None:
+        found = [_judge(gpu, machine, stream, side, _facts(caught, machine.cpu)) for gpu in machine.gpus]
         judged = [one for one in found if one is not None]
     evidence = [one.evidence for one in judged]
     verdicts = tuple(one.verdict for one in judged)
     error = caught.error()
     return WhyReport(
-        script=request.script, unit=caught.cpu.unit if caught.cpu else None, steps=_steps(caught, step),
+        script=request.script, unit=timed.unit if timed else None, steps=_steps(caught, step),
         devices=(*_cpu_device(side), *(e.device for e in evidence)),
         verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
         break_even=tuple(one.break_even for one in judged if one.break_even is not None),
         findings=findings(evidence), remedies=gains(evidence),
-        warnings=(*doubts, *_warnings(caught)), machine=_described(machine), versions=_versions(caught),
+        warnings=(*doubts, *_warnings(caught), *_guessed(judged)), machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
 
 
-def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, step: Estimate, side: CpuSide, facts: Facts) -> _Judged | None:
+def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: Facts) -> _Judged | None:
     """One GPU: forecast, verdict, break-even, evidence; None where nothing of the step runs on a device."""
-    rate = host_rate(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns(step), cpu=machine.cpu, host=machine.host)
-    forecast = Forecast(gpu, stream, lambda rows, costs: times_at(rows, costs, rate))
+    pricing = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=machine.cpu, host=machine.host)
+    step = pricing.step(stream)
+    device = forecast(gpu.name, stream, pricing, step)
     measured = side.step_ms
-    if forecast.device.step_ms is None or measured is None:
+    if device.step_ms is None or measured is None:
         return None
-    said = verdict(measured, forecast.prediction.draws, gpu.name)
-    even = break_even(stream, forecast.step, measured, machine.cpu, gpu.name)
+    said = verdict(measured, step.draws, gpu.name)
+    even = break_even(stream, pricing.step, measured, machine.cpu, gpu.name)
     evidence = Evidence(
-        stream=stream, device=forecast.device, times=forecast.times, price=forecast.price, cpu=side, facts=facts, gpu=gpu,
+        stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, facts=facts, gpu=gpu,
         verdict=said,
     )  # fmt: skip
-    return _Judged(evidence, said, even)
+    return _Judged(evidence, said, even, pricing.costs(stream).unknown)
 
 
-def _facts(caught: CaptureResult) -> Facts:
+def _facts(caught: CaptureResult, cpu: Cpu) -> Facts:
     noticed = msgspec.to_builtins(caught.virtual.facts) if caught.virtual else {}
-    return facts_of(noticed, gpu_visible=caught.device is not None)
+    used = caught.cpu.threads if caught.cpu else None
+    threads = Threads(used, cpu.cores) if used is not None and not noticed.get("threads") else None
+    return facts_of(noticed, gpu_visible=caught.device is not None, threads=threads)
 
 
 def _cpu_device(side: CpuSide) -> tuple[DeviceResult, ...]:
@@ -167,6 +170,11 @@ def _warnings(caught: CaptureResult) -> tuple[str, ...]:
         told += caught.virtual.warnings
         told += caught.virtual.stream.warnings if caught.virtual.stream is not None else ()
     return tuple(dict.fromkeys(told))
+
+
+def _guessed(judged: list[_Judged]) -> tuple[str, ...]:
+    names = list(dict.fromkeys(name for one in judged for name in one.unknown))
+    return (f"Priced by their bytes alone, since no formula covers them: {', '.join(names)}.",) if names else ()
 
 
 def _described(machine: _Machine) -> dict[str, object]:

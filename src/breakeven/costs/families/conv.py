@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, waves
+from breakeven.costs.families.part import Part, Wanted, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -31,7 +30,7 @@ _TILES: Final = ((256, 64), (128, 128), (128, 64), (128, 32), (64, 64), (32, 32)
 _PATCHES: Final = (4.0, 8.0, 16.0)
 
 
-def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
+def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Rates, wanted: Wanted) -> Part:
     """One pass: n·p·q rows, k columns, c·r·s deep. Which of the three is reduced depends on the direction; the arithmetic does not.
 
     The terms: the arithmetic, by kind of filter (1 × 1 is a plain product, 3 × 3 at stride 1 may run as Winograd, the rest goes
@@ -50,16 +49,21 @@ def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
     winograd = x.where((c["r"] == 3.0) & (c["s"] == 3.0), plain, 0.0)
     compute = {
         "flops": flops, "pointwise": flops * pointwise, "winograd": flops * winograd,
-        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain),
+        "lowered": flops * (1.0 - pointwise) * (1.0 - winograd), "strided": flops * (1.0 - plain), "strided_pointwise": flops * (1.0 - plain) * pointwise,
         "few_channels": 2.0 * rows * k * area * 16.0 / peak, "few_filters": 2.0 * rows * depth * 32.0 / peak,
         "padded": 2.0 * rows * (64.0 * x.ceil(k / 64.0)) * (16.0 * x.ceil(channels / 16.0)) * area / peak,
         "shallow": 2.0 * rows * k * (64.0 * depth) ** 0.5 / peak, "narrow": 2.0 * rows * depth * (64.0 * k) ** 0.5 / peak,
         "short": 2.0 * k * depth * (4096.0 * rows) ** 0.5 / peak,
     }  # fmt: skip
+    names = wanted(variant)
     for height, width in _TILES:
+        if f"wave{height}x{width}" not in names:
+            continue
         tiles = x.ceil(rows / height) * x.ceil(k / width)
         compute[f"wave{height}x{width}"] = waves(x, tiles, 2.0 * height * width * depth / peak, flops, r.sms)
     for edge in _PATCHES:
+        if f"patch{edge:g}" not in names and f"patch{edge:g}_winograd" not in names:
+            continue
         patches = n * x.ceil(p / edge) * x.ceil(q / edge) * edge * edge
         compute[f"patch{edge:g}"] = 2.0 * patches * (32.0 * x.ceil(k / 32.0)) * depth / peak
         compute[f"patch{edge:g}_winograd"] = compute[f"patch{edge:g}"] * winograd
@@ -67,14 +71,19 @@ def work(x: Arithmetic, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
     filters, lowered = k * depth * size / r.bandwidth, rows * depth * size / r.bandwidth
     traffic = {
         "images": images, "outputs": outputs, "filters": filters, "lowered": lowered,
-        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "either": x.maximum(0.5 * flops, images + outputs),
+        "lowered_winograd": lowered * winograd, "outputs_pointwise": outputs * pointwise, "images_strided": images * (1.0 - plain), "either": x.maximum(0.5 * flops, images + outputs),
     }  # fmt: skip
-    fixed = {"kernel": 1.0, "depth": depth * 1e-3, "kernel_lowered": (1.0 - pointwise) * (1.0 - winograd), "kernel_winograd": winograd}
+    fixed = {
+        "kernel": 1.0,
+        "depth": depth * 1e-3,
+        "kernel_lowered": (1.0 - pointwise) * (1.0 - winograd),
+        "kernel_winograd": winograd,
+    }
     least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
-    return Part("conv2d.forward", compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least)
+    kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
+    return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """The passes of one direction; `backward` is both gradients, `both` is all three passes."""
-    one = work(x, c, dtype, r)
-    return [replace(one, variant=f"{op}.{each}") for each in PASSES.get(direction, (direction,))]
+    return [work(x, f"{op}.{each}", c, dtype, r, wanted) for each in PASSES.get(direction, (direction,))]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 
@@ -25,7 +25,7 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
 _STAGED: Final = 65536.0
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Bytes over the link; pageable memory goes through a pinned buffer piece by piece. On the device they are read and written."""
     moved = c["bytes"]
     if op == "copy_d2d":
@@ -34,7 +34,11 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
         fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0)}
         return [Part(op, {}, traffic, fixed, (), x.where(2.0 * moved > 2.0 * r.cache_bytes, memory, 0.0))]
     link = moved / r.link
-    traffic = {"bytes": link, "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link, "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link}
+    traffic = {
+        "bytes": link,
+        "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link,
+        "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link,
+    }
     fixed = {"kernel": 1.0, "ramp": link / (link + 1.0)}
     kind = "pinned" if c["pinned"] > 0.0 else "pageable"
     return [Part(f"{op}.{kind}", {}, traffic, fixed, (), link)]

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -20,6 +20,8 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
     "stream": {"bytes": None, "elements": 0.0},
 }
 DIRECTIONS: Final = ("forward", "backward", "both")
+#: Operations of many instructions an element; the others wait for memory on every device.
+_MANY: Final = ("pow", "tanh", "gelu", "sigmoid")
 #: Knots by the bytes moved: 4 KiB to 4 GiB, a factor of 2 apart.
 _BYTES: Final = Axis(12.0, 1.0, 21)
 #: Variants with a table of corrections: each operation with one tensor and with two.
@@ -42,13 +44,13 @@ def stream(x: Arithmetic, variant: str, moved: Values, elements: Values, dtype: 
         "bytes": memory, "beyond_l2": x.maximum(memory - cached, 0.0), "beyond_half_l2": x.maximum(memory - 0.5 * cached, 0.0),
         "beyond_2_l2": x.maximum(memory - 2.0 * cached, 0.0),
     }  # fmt: skip
-    compute = {"elements": elements / r.vector[dtype]}
+    compute = {"elements": elements / r.vector[dtype]} if variant.startswith(_MANY) else {}
     fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0), "ramp3": memory / (memory + 3.0)}
     least = x.where(moved > 2.0 * r.cache_bytes, memory, 0.0)
     return Part(variant, compute, traffic, fixed, (x.log2(x.maximum(moved, 1.0)),), least)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """One kernel a direction; a gradient reads one tensor more (the saved input or output) than a unary operation does."""
     size = float(ITEM_SIZE[dtype])
     elements = c["elements"]

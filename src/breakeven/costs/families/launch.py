@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 
@@ -15,6 +15,6 @@ DIRECTIONS: Final = ("forward",)
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {"launch": (), "launch.graph": ()}
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Nothing but a kernel."""
-    return [Part(op, {}, {}, {"kernel": 1.0}, (0.0,), 0.0)]
+    return [Part(op, {}, {}, {"kernel": 1.0}, (), 0.0)]

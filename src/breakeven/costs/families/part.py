@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Final
+from collections.abc import Callable, Container, Mapping
+from typing import Final, NamedTuple, TypeAlias
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 
+#: Names of the terms that have a weight, by variant: the dear ones among the others need not be worked out.
+Wanted: TypeAlias = Callable[[str], Container[str]]
 
-@dataclass(frozen=True)
-class Part:
+
+class Part(NamedTuple):  # and not a dataclass: a frozen one takes longer to make than to price
     """One kernel, or a chain of equal ones. Its time is a sum of its terms, each times a fitted weight that is never negative.
 
     No term and no coordinate falls when a size grows: so nor does the price.
@@ -23,6 +24,7 @@ class Part:
         coordinates: where in the table of corrections it lies, as logarithms to base 2.
         least: µs that the roofline allows at best.
         times: how many times it runs, one after another.
+        kind: 0, 1 or 2: kinds of shape whose prices err differently, for the intervals.
     """
 
     variant: str
@@ -32,10 +34,11 @@ class Part:
     coordinates: tuple[Values, ...]
     least: Values
     times: Values = 1.0
+    kind: Values = 0
 
     def repeated(self, times: Values) -> Part:
         """The same work, so many times over."""
-        return replace(self, times=self.times * times)
+        return self._replace(times=self.times * times)
 
 
 #: Share of a term in waves that grows with the work itself; the rest goes up in steps of whole waves. (Blocks of a wave do not

@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import matmul
-from breakeven.costs.families.part import Part, waves
+from breakeven.costs.families.part import Part, Wanted, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -29,7 +29,7 @@ _FIRST: Final = 200.0
 _TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
 
 
-def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype: str, r: Rates) -> Part:
+def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype: str, r: Rates, wanted: Wanted) -> Part:
     """The recurrent part of one layer and way: `timesteps` products (batch × hidden)(hidden × gates·hidden), one after another.
 
     The terms: the arithmetic of all steps, and in whole tiles and waves step by step; the weights read once per step, and where
@@ -40,7 +40,10 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
     hidden, batch, steps = c["hidden"], c["batch"], c["timesteps"]
     flops = steps * 2.0 * batch * hidden * hidden * gates / peak
     compute = {"flops": flops}
+    names = wanted(f"recurrent.{direction}")
     for height, width in _TILES:
+        if f"wave{height}x{width}" not in names:
+            continue
         tiles = x.ceil(batch / height) * x.ceil(gates * hidden / width)
         compute[f"wave{height}x{width}"] = waves(x, tiles, steps * 2.0 * height * width * hidden / peak, flops, r.sms)
     weights = gates * hidden * hidden * size
@@ -62,17 +65,19 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
     return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), flops / r.ceiling(dtype))
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Every layer and way of a stack: its chain of steps, and the product of its inputs over all steps at once."""
     gates, hidden, ways, layers = GATES[op], c["hidden"], 1.0 + c["bidirectional"], c["layers"]
     rows, columns = c["batch"] * c["timesteps"], gates * hidden
     has_input = x.where(c["input"] > 0.0, 1.0, 0.0)
+    products = [(x.maximum(c["input"], 1.0), ways * has_input), (hidden * ways, ways * (layers - 1.0) * has_input)]
+    products = [product for product in products if x.some(product[1])]
     found = []
     for one in PASSES.get(direction, (direction,)):
-        found.append(chain(x, op, one, c, dtype, r).repeated(layers * ways))
-        for depth, times in ((x.maximum(c["input"], 1.0), ways * has_input), (hidden * ways, ways * (layers - 1.0) * has_input)):
+        found.append(chain(x, op, one, c, dtype, r, wanted).repeated(layers * ways))
+        for depth, times in products:
             sizes = {
                 "forward": (1.0, rows, columns, depth), "backward_inputs": (1.0, rows, depth, columns), "backward_params": (1.0, columns, depth, rows),
             }[one]  # fmt: skip
-            found.append(matmul.product(x, "gemm", sizes, dtype, r).repeated(times))
+            found.append(matmul.product(x, "gemm", sizes, dtype, r, wanted).repeated(times))
     return found

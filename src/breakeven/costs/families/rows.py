@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part
+from breakeven.costs.families.part import Part, Wanted
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -47,7 +47,7 @@ def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, d
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(cols)), least)
 
 
-def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates) -> list[Part]:
+def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Forward moves each element twice, backward three times (the output or input saved, its gradient, the result)."""
     forward, backward = kernel(x, op, c, 2.0, dtype, r), kernel(x, op, c, 3.0, dtype, r)
     return {"forward": [forward], "backward": [backward], "both": [forward, backward]}[direction]

@@ -39,7 +39,7 @@ def launch_bound(evidence: Evidence) -> Finding | None:
         return None
     price = evidence.price(cuda_graph(evidence.stream))
     each = share(evidence.per_step(rows, evidence.times.issue_ns), operations) / 1e6
-    idle = evidence.cause_ms("launch") or max(0.0, evidence.step_ms - evidence.per_step(working, evidence.times.device_ns) / 1e6)
+    idle = min(_idle_ms(evidence, working), each * operations)  # more than that is the script's own Python
     return Finding(
         id="launch_bound",
         device=evidence.device.name,
@@ -52,6 +52,12 @@ def launch_bound(evidence: Evidence) -> Finding | None:
         sites=_sites(evidence, rows),
         remedies=_remedies(evidence),
     )
+
+
+def _idle_ms(evidence: Evidence, working: NDArray[np.bool_]) -> float:
+    """What the account gives to launching; without an account what the device's work leaves of the step."""
+    busy = evidence.per_step(working, evidence.times.device_ns) / 1e6
+    return evidence.cause_ms("launch") if evidence.device.account else max(0.0, evidence.step_ms - busy)
 
 
 def _sites(evidence: Evidence, rows: NDArray[np.bool_]) -> tuple[Site, ...]:

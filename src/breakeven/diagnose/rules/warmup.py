@@ -13,7 +13,8 @@ CLOCK = "host::clock"
 
 #: What a first call costs at least, ms: the first launch of a run, which creates the context, and every further kernel,
 #: which has to be loaded. The trace a100_moe_small (a first call on an A100) shows one launch of 497 ms, 188 ms in the
-#: slow launches of the other 29 kernels. An older driver and library took 12.9 s in all (a100_alexnet_first_call): a low end, then.
+#: slow launches of the other 29 kernels. An older driver and library took 12.9 s in all (a100_alexnet_first_call): these are
+#: a low end, then.
 CONTEXT_MS, KERNEL_MS = 497.0, 188.0 / 29
 
 #: From this part of the timed span on, at the low end of the set-up, the measurement is one of the set-up.

@@ -27,9 +27,8 @@ def find(facts: Facts) -> Iterator[Hit]:
         if not event.loops or (event.kind == "recurrent" and not event.number):
             continue
         loop = event.loops[-1]
-        given = event.other.tags if event.other is not None else frozenset()
         taken = event.value.tags if event.value is not None else frozenset()
-        if loop.steps and given & set(loop.carried.values()) and loop.symbol in taken:
+        if loop.steps and loop.symbol in taken and event.other is not None and loop.symbol not in event.other.made_in:
             yield Hit(line_in(loop, event), 1, "one time step for each training step: a window of them could go through one call")
 
 

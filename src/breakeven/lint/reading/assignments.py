@@ -6,16 +6,25 @@ import ast
 
 from msgspec.structs import replace
 
+from breakeven.lint.reading import settings
 from breakeven.lint.reading import tensors as ops
 from breakeven.lint.reading.expressions import Expressions
 from breakeven.lint.reading.state import tags, tensors
-from breakeven.lint.reading.values import Box, Const, Ref, Tensor, Thing, Value, graph
+from breakeven.lint.reading.values import Box, Const, Number, Ref, Tensor, Thing, Value, graph
 
 
 class Assignments(Expressions):
     """Executes assignments."""
 
     def _assign(self, node: ast.Assign) -> None:
+        sum_of = node.value if isinstance(node.value, ast.BinOp) and isinstance(node.value.op, ast.Add) else None
+        if sum_of is not None and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            name = node.targets[0].id
+            if isinstance(sum_of.left, ast.Name) and sum_of.left.id == name:  # `total = total + loss`
+                self._augment(
+                    ast.AugAssign(node.targets[0], sum_of.op, sum_of.right, lineno=node.lineno, col_offset=node.col_offset)
+                )
+                return
         value = self.evaluate(node.value)
         for target in node.targets:
             self.bind(target, value)
@@ -71,18 +80,11 @@ class Assignments(Expressions):
             else:
                 owner.items[ops.index_of(index) or 0 : (ops.index_of(index) or 0) + 1] = [value]
         elif isinstance(owner, Ref) and owner.path == "os.environ" and isinstance(index, Const):
-            self._environment(target, str(index.value), value)
+            settings.environment(self, target, str(index.value), value)
         elif isinstance(owner, Tensor) and isinstance(value, Tensor) and len(self.loops) > 0:
             host = value.device == "cpu" and not value.scalar
             if owner.device == "cuda" and (host or value.moved) and not value.numpy:
                 self.note("joined_copies", target, value, name="item")
-
-    def _environment(self, node: ast.AST, name: str, value: object) -> None:
-        text = value.value if isinstance(value, Const) else None
-        if name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS") and isinstance(text, str) and text.isdigit():
-            self.note("threads", node, name="count", number=int(text))
-        if name == "CUDA_LAUNCH_BLOCKING" and text == "1":
-            self.note("debug", node, name=name)
 
     def _augment(self, node: ast.AugAssign) -> None:
         before = self.evaluate(node.target)
@@ -105,6 +107,8 @@ class Assignments(Expressions):
         if not self.loops:
             return False
         if isinstance(target, ast.Name):
+            if isinstance(before, Number):  # `total = 0` before the loop
+                return self.loops[-1].symbol in before.tags
             tag = self.loops[-1].carried.get(target.id)
             return tag is not None and tag in tags(before)
         return isinstance(target, ast.Attribute | ast.Subscript)

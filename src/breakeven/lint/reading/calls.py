@@ -17,6 +17,7 @@ from breakeven.lint.reading.values import (
     Class,
     Const,
     Device,
+    Duration,
     Function,
     Method,
     Number,
@@ -161,6 +162,8 @@ class Calls(Containers):
             return self._thing_method(owner, method, arguments, options, node)
         if isinstance(owner, Box):
             return self.call_on_box(owner, name, arguments, options, node)
+        if isinstance(owner, Duration) and name == "total_seconds":
+            return owner
         if name == "backward":
             self.stepped(graph(owner).union(*(graph(a) for a in arguments)))
             self.launched()

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from breakeven.lint.reading import modules
 from breakeven.lint.reading import tensors as ops
-from breakeven.lint.reading.state import State, tags
+from breakeven.lint.reading.state import State, tags, tensors
 from breakeven.lint.reading.values import (
     NOTHING,
     UNKNOWN,
@@ -63,6 +63,13 @@ class Containers(State):
         if isinstance(value, Tensor) and value.ids and box.loops < len(self.loops):
             event = self.note("kept", node, value, name="list")
             value = replace(value, ids=value.ids | {event})
+        elif isinstance(value, Box) and box.loops < len(self.loops):
+            for tensor in tensors(value)[:1]:
+                if tensor.ids:
+                    event = self.note("kept", node, tensor, name="list")
+                    value = Box(
+                        value.kind, None, None, replace(tensor, ids=tensor.ids | {event}), value.loops, value.ids | {event}
+                    )
         if box.items is not None and box.kind != "dict":
             box.element = value if not box.items else join(self.any_of(box), value)
             box.items = None

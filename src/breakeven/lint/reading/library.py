@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
 
 from msgspec.structs import replace
 
 from breakeven.lint.reading import modules
 from breakeven.lint.reading import tensors as ops
+from breakeven.lint.reading.settings import SETTINGS, Handler
 from breakeven.lint.reading.state import State, tensors
 from breakeven.lint.reading.values import (
     NOTHING,
@@ -16,7 +16,6 @@ from breakeven.lint.reading.values import (
     Box,
     Clock,
     Const,
-    Device,
     Number,
     Reading,
     Ref,
@@ -25,8 +24,6 @@ from breakeven.lint.reading.values import (
     Value,
     graph,
 )
-
-Handler = Callable[[State, str, "list[object]", "dict[str, object]", ast.expr], object]
 
 _FACTORIES = {
     "zeros",
@@ -54,6 +51,8 @@ _CLOCKS = {
     "time.time_ns",
     "time.perf_counter_ns",
     "timeit.default_timer",
+    "datetime.datetime.now",
+    "datetime.datetime.utcnow",
     "time.monotonic_ns",
 }
 _NUMPY_FLOATS = {
@@ -132,9 +131,7 @@ def _torch(state: State, root: str, name: str, args: list[object], options: dict
         return _function(state, name, args, options, node)
     if root == "torch.nn.utils.rnn":
         return _packing(state, name, args, options, node)
-    if root.startswith(
-        ("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler", "torch.distributions")
-    ):
+    if root.startswith(("torch.utils.data", "torch.optim", "torch.cuda", "torch.amp", "torch.autograd", "torch.profiler")):
         return Thing(f"{root}.{name}", None, {}, args, options, line=node.lineno)
     if root.startswith("torch.nn.utils"):
         found = tensors(*args[:1])
@@ -281,58 +278,6 @@ def _drawn(state: State, name: str, box: Box) -> object:
     return element if name == "choice" else Box("list", None, None, element, len(state.loops))
 
 
-def _device(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Device:
-    value = args[0] if args else options.get("type", UNKNOWN)
-    return Device(kind=ops.device_of(value))
-
-
-def _synchronize(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Const:
-    state.synchronised()
-    return Const(value=None)
-
-
-def _noted(kind: str) -> Handler:
-    """A handler that writes the call down."""
-
-    def handler(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
-        asked = args[0] if args else Const(value=True)
-        known = asked.value if isinstance(asked, Const) else ops.index_of(asked)
-        state.note(kind, node, name=name if known and known != "default" else "off")
-        return Thing(f"noted.{kind}")
-
-    return handler
-
-
-def _threads(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Const:
-    count = args[0] if args else UNKNOWN
-    if isinstance(count, Number) and count.terms and count.terms[0][0] < 0:
-        state.note("threads", node, name="times", number=count.terms[0][1])
-    elif (number := ops.index_of(count)) is not None:
-        state.note("threads", node, name="count", number=number)
-    return Const(value=None)
-
-
-def _cores(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Number:
-    return Number(terms=((state.constant(), 1),))
-
-
-def _default_dtype(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Const:
-    dtype = ops.dtype_of(args[0]) if args else None
-    named = args[0].value if args and isinstance(args[0], Const) else getattr(args[0] if args else None, "path", "")
-    double = dtype == ops.FLOAT64 or (isinstance(named, str) and "DoubleTensor" in named)
-    state.double = node.lineno if double else 0
-    if double:
-        state.note("double_default", node, name=name)
-    if isinstance(named, str) and "cuda" in named:
-        state.default_device = "cuda"
-    return Const(value=None)
-
-
-def _default_device(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> Const:
-    state.default_device = ops.device_of(args[0]) if args else None
-    return Const(value=None)
-
-
 def _gradients(state: State, name: str, args: list[object], options: dict[str, object], node: ast.expr) -> object:
     state.stepped(frozenset().union(*(graph(a) for a in [*args, *options.values()])))
     state.launched()
@@ -352,22 +297,9 @@ def _same(state: State, name: str, args: list[object], options: dict[str, object
 
 
 _EXACT: dict[str, Handler] = {
-    "torch.device": _device,
-    "torch.cuda.synchronize": _synchronize,
-    "torch.accelerator.synchronize": _synchronize,
+    **SETTINGS,
     "torch.cuda.is_available": _true,
     "torch.accelerator.is_available": _true,
-    "torch.cuda.empty_cache": _noted("empty_cache"),
-    "torch.set_num_threads": _threads,
-    "torch.set_num_interop_threads": _threads,
-    "os.cpu_count": _cores,
-    "multiprocessing.cpu_count": _cores,
-    "torch.autograd.set_detect_anomaly": _noted("debug"),
-    "torch.autograd.detect_anomaly": _noted("debug_context"),
-    "torch.cuda.set_sync_debug_mode": _noted("debug"),
-    "torch.set_default_dtype": _default_dtype,
-    "torch.set_default_tensor_type": _default_dtype,
-    "torch.set_default_device": _default_device,
     "torch.autograd.grad": _gradients,
     "torch.autograd.backward": _gradients,
     "torch.nn.Parameter": _parameter,

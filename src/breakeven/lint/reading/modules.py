@@ -150,6 +150,9 @@ def call(state: State, thing: Thing, args: list[object], options: dict[str, obje
         return ops.unknown(*values)
     if thing.device in ("cpu", "cuda") and "Loss" not in kind and kind not in _ACTIVATIONS and _weighs(kind):
         found = [*found, Tensor(device=thing.device)]
+    if "Loss" in kind:
+        for weight in tensors(*(thing.options.get(name, UNKNOWN) for name in ("weight", "pos_weight"))):
+            found = [*found, replace(weight, device="cuda" if thing.device == "cuda" else weight.device)]
     if thing.double_line:
         found = [*found, Tensor(device=thing.device, dtype=ops.FLOAT64, double_line=thing.double_line)]
     result_tensor = ops.combine(state, _ACTIVATIONS.get(kind, kind), node, found)
@@ -200,7 +203,7 @@ def _recurrent(state: State, thing: Thing, kind: str, args: list[object], found:
     first = thing.options.get("batch_first")
     dimension = 1 if isinstance(first, Const) and first.value is True else 0
     given = tensors(*args[1:2])
-    behind = given[0] if given else Tensor(tags=tags(*args[1:2]))
+    behind = given[0] if given else Tensor(tags=tags(*args[1:2])) if len(args) > 1 else None
     return state.note("recurrent", node, found[0], behind, name=kind, number=int(dimension in found[0].ones))
 
 

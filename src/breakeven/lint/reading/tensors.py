@@ -160,7 +160,7 @@ def made(
         dtype=dtype,
         scalar=bool(args) and isinstance(args[0], Box) and args[0].items == [],
         factory=line if on_host else 0,
-        made_in=state.open_loops() if on_host else NOTHING,
+        made_in=state.open_loops(),
         double_line=(state.double or line) if dtype == FLOAT64 else 0,
         born=line,
         varies=any(varies(a) for a in args) or bool(like and like.varies),
@@ -212,7 +212,7 @@ def combine(state: State, name: str, node: ast.AST, values: Sequence[object]) ->
         gradient=any(t.gradient for t in found),
         mask=name in TRUTH or (name in ("invert", "and", "or", "xor") and base.mask),
     )
-    if doubles and device != "cpu" and state.loops:
+    if doubles and device != "cpu" and state.loops and (reached or state.forward_depth):
         for tensor in doubles:
             note_double(state, node, tensor)
     if result.tags and (name in ACTIVATIONS or name in PRODUCTS):
@@ -290,6 +290,8 @@ def moved(state: State, tensor: Tensor, device: str | None, node: ast.AST) -> Te
 
 def read(state: State, kind: str, node: ast.AST, tensor: Tensor, name: str = "") -> Value:
     """The host reads a value of a tensor, and waits for the device."""
+    if tensor.factory and name != "range":  # drawn anew: `torch.randint(10, (1,)).item()`
+        return Number(terms=((state.symbol(), 1),), tags=tensor.tags)
     if tensor.device == "cpu" or tensor.numpy:
         return Reading(tags=tensor.tags)
     state.note(kind, node, tensor, name=name)

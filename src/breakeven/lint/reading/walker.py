@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from breakeven.lint.reading import modules
 from breakeven.lint.reading.assignments import Assignments
+from breakeven.lint.reading.containers import find_member
 from breakeven.lint.reading.facts import Facts, Loop
 from breakeven.lint.reading.state import Frame
 from breakeven.lint.reading.values import (
@@ -127,7 +128,12 @@ class Walker(Assignments):
         for decorator in node.decorator_list:
             function.no_grad = function.no_grad or self._switches_off(decorator)
         self._functions.append(function)
-        self.scope.names[node.name] = function
+        made: object = function
+        for decorator in reversed(node.decorator_list):
+            wrapper = self.evaluate(decorator) if isinstance(decorator, ast.Name) else None
+            if isinstance(wrapper, Function):
+                made = self.call(wrapper, [made], {}, decorator)
+        self.scope.names[node.name] = made if isinstance(made, Function) else function
 
     def _switches_off(self, node: ast.expr) -> bool:
         """Whether a context or decorator turns autograd off; where that depends on a flag, it is taken to."""
@@ -254,6 +260,9 @@ class Walker(Assignments):
             value = self.scope.names.get(name)
             if value is None:
                 continue
+            if isinstance(value, Number):  # a counter: what is taken by it is taken by the loop
+                self.scope.names[name] = Number(terms=((self.symbol(), 1),), tags=value.tags | {loop.symbol})
+                continue
             tag = self.symbol()
             loop.carried[name] = tag
             self.scope.names[name] = carried(value, tag)
@@ -268,6 +277,7 @@ class Walker(Assignments):
 
     def _with(self, node: ast.With | ast.AsyncWith) -> object:
         off = False
+        managers: list[tuple[object, ast.expr]] = []
         for item in node.items:
             off = off or self._switches_off(item.context_expr)
             value = self.evaluate(item.context_expr)
@@ -275,10 +285,23 @@ class Walker(Assignments):
                 isinstance(value, Thing) and value.kind == "noted.debug_context"
             ):
                 self.note("debug", item.context_expr, name=value.kind)
+            entered = self._enter(value, "__enter__", item.context_expr)
             if item.optional_vars is not None:
-                self.bind(item.optional_vars, value)
+                self.bind(item.optional_vars, value if entered is None else entered)
+            managers.append((value, item.context_expr))
         with self.recording(self.grad and not off):
-            return self.block(node.body)
+            ended = self.block(node.body)
+        for value, expression in reversed(managers):
+            self._enter(value, "__exit__", expression)
+        return ended
+
+    def _enter(self, manager: object, name: str, node: ast.expr) -> object | None:
+        """Runs a method of a context manager that the file defines; None where there is none."""
+        member = find_member(manager.cls, name) if isinstance(manager, Thing) else None
+        if not isinstance(member, Function):
+            return None
+        arguments: list[object] = [Const(value=None)] * 3 if name == "__exit__" else []
+        return self.call_function(member, [manager, *arguments], {}, node)
 
     def _try(self, node: ast.Try) -> object:
         ended = self.block(node.body)

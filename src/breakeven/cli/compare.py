@@ -1,0 +1,35 @@
+"""`breakeven compare A B`: what differs between two traces."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from breakeven.cli.options import JSON_HELP, STDOUT, check_json, write_json
+
+
+def command(
+    first: Annotated[Path, typer.Argument(metavar="A", help="A trace: before.")],
+    second: Annotated[Path, typer.Argument(metavar="B", help="A trace: after.")],
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+) -> int:
+    """Say what differs between two traces: each cause's part of a step, the largest change first."""
+    for file in (first, second):
+        check_json(json, str(file))
+
+    from breakeven.cli.reading import bytes_on
+    from breakeven.report.json import encode
+    from breakeven.workflows.compare import compare
+
+    with bytes_on(sys.stderr) as on_bytes:
+        report = compare(first, second, on_bytes)
+    write_json(json, encode(report))
+    if json != STDOUT:
+        from breakeven.report.compare import render_compare
+        from breakeven.report.screen import show
+
+        show(lambda width, ascii_only: render_compare(report, width, ascii_only), sys.stdout)
+    return 0

@@ -1,0 +1,52 @@
+"""`breakeven trace FILE...`: checks the call, runs the workflow, shows and writes the answer."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from breakeven.cli.options import JSON_HELP, STDOUT, check_json, write_json
+from breakeven.report.writing import check_target, write_whole
+
+
+def command(
+    files: Annotated[
+        list[Path], typer.Argument(metavar="FILE", help="Traces, archives or folders of them; several are ranks of one job.")
+    ],
+    step: Annotated[str | None, typer.Option("--step", metavar="N", help="Look at this step alone.")] = None,
+    replay: Annotated[
+        bool,
+        typer.Option("--replay", help="Also play the trace's own operations through the simulator: does it explain the step?"),
+    ] = False,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help="Also write the answer as a page.")] = None,
+) -> int:
+    """Say what a profiler's trace shows: where a step's time goes, what causes it, and what to change.
+
+    Reads traces of PyTorch's profiler, Nsight Systems (exported to SQLite), JAX and TensorFlow.
+    """
+    for file in files:
+        check_json(json, str(file))
+    if html is not None:
+        check_target(Path(html), "--html")
+
+    from breakeven.cli.reading import bytes_on
+    from breakeven.report.json import encode
+    from breakeven.workflows.trace import TraceRequest, trace
+
+    with bytes_on(sys.stderr) as on_bytes:
+        report = trace(TraceRequest(tuple(files), step, replay), on_bytes)
+    write_json(json, encode(report))
+    if html is not None:
+        from breakeven.report.page import trace_page
+
+        write_whole(Path(html), trace_page(report))
+    if json != STDOUT:
+        from breakeven.report.screen import show
+        from breakeven.report.trace import render_trace
+
+        show(lambda width, ascii_only: render_trace(report, width, ascii_only), sys.stdout)
+    return 0

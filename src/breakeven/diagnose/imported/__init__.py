@@ -1,0 +1,1 @@
+"""Diagnosis of imported timelines: steps, set-up, evidence, findings; what `breakeven trace` says."""

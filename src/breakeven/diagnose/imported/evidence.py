@@ -1,0 +1,190 @@
+"""Evidence from an imported timeline: all that a rule of a trace may look at, for one device. Frozen; rules read it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import sqrt
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from breakeven.diagnose.account import DeviceAccount, account
+from breakeven.diagnose.cpu_account import CPU_CAUSES, cpu_account
+from breakeven.diagnose.host_state import CAUSES
+from breakeven.diagnose.imported.first_calls import with_set_up
+from breakeven.diagnose.imported.steps import Steps, steps_of
+from breakeven.diagnose.kernel_limits import device_causes
+from breakeven.results.records import Interval, Share
+from breakeven.results.traced import DeviceFacts, Shapes
+from breakeven.stats import estimate
+from breakeven.timeline import Timeline, queries, schema
+from breakeven.timeline.intervals import Ints
+from breakeven.timeline.schema import Kind
+from breakeven.timeline.timeline import column
+from breakeven.units import NS_PER_MS
+
+#: Name of the CPU among devices.
+CPU: Final = "cpu"
+
+#: A step of which set-up takes more than this part is no step like the others.
+_SET_UP: Final = 0.1
+
+
+@dataclass(frozen=True)
+class TraceEvidence:
+    """One device of one trace.
+
+    Attributes:
+        timeline: with set-up marked.
+        lane_device: the device as the timeline calls it; `cpu` where it shows no device event.
+        steps: its steps; None: the whole is one.
+        accounts: its time, step by step, divided among causes.
+        facts: what the trace says about the device.
+        shapes: how its kernels were launched.
+    """
+
+    timeline: Timeline
+    lane_device: str
+    steps: Steps | None
+    accounts: DeviceAccount
+    facts: DeviceFacts = field(default_factory=DeviceFacts)
+    shapes: Shapes = field(default_factory=Shapes)
+
+    @property
+    def device(self) -> str:
+        """The device as findings name it."""
+        return CPU if self.lane_device == CPU else self.facts.name or "the GPU"
+
+    @property
+    def on_cpu(self) -> bool:
+        """Whether the trace shows no device event."""
+        return self.lane_device == CPU
+
+    @cached_property
+    def lengths_ms(self) -> NDArray[np.float64]:
+        """Length of each step."""
+        return np.array([s.duration_ns for s in self.accounts.steps], dtype=np.float64) / NS_PER_MS
+
+    @cached_property
+    def parts_ms(self) -> Mapping[str, NDArray[np.float64]]:
+        """Each cause's part of each step."""
+        causes = CPU_CAUSES if self.on_cpu else CAUSES
+        return {c: np.array([s.parts_ns[c] for s in self.accounts.steps], dtype=np.float64) / NS_PER_MS for c in causes}
+
+    @cached_property
+    def step_ms(self) -> Interval:
+        """The median step; without steps, the whole."""
+        if len(self.lengths_ms) == 1:
+            return Interval(*[float(self.lengths_ms[0])] * 3)
+        known = estimate(self.lengths_ms, skip_warmup=False)
+        mid = float(np.median(self.lengths_ms))
+        return Interval(min(float(known.low), mid), mid, max(float(known.high), mid))
+
+    @cached_property
+    def account_ms(self) -> Mapping[str, float]:
+        """Parts of the median step, which sum to it: of an even number of steps, the mean of the two in the middle."""
+        order = np.argsort(self.lengths_ms, kind="stable")
+        middle = order[(len(order) - 1) // 2 : len(order) // 2 + 1]
+        return {cause: float(part[middle].mean()) for cause, part in self.parts_ms.items()}
+
+    def shares(self) -> tuple[Share, ...]:
+        """The account of the median step; what it does not have is left out."""
+        whole = self.step_ms.mid
+        return tuple(Share(c, ms, ms / whole if whole else 0.0) for c, ms in self.account_ms.items() if ms > 0)
+
+    @cached_property
+    def usual(self) -> NDArray[np.bool_]:
+        """Steps that are like the others: those without much set-up; all, where none is."""
+        if self.on_cpu:
+            return np.ones(len(self.lengths_ms), dtype=np.bool_)
+        usual: NDArray[np.bool_] = self.parts_ms["warmup"] <= _SET_UP * self.lengths_ms
+        return usual if usual.any() else np.ones(len(usual), dtype=np.bool_)
+
+    def price(self, *causes: str, every: bool = False) -> Interval:
+        """What a step would save on average without these causes' parts, ms, with a 90 % interval of the mean.
+
+        Args:
+            causes: causes of the account.
+            every: over all steps; else over those without much set-up.
+        """
+        parts = sum(self.parts_ms[c] for c in causes) + np.zeros(len(self.lengths_ms))
+        used = parts if every else parts[self.usual]
+        mid = float(used.mean())
+        if len(used) < 2:
+            return Interval(mid, mid, mid)
+        half = 1.645 * float(used.std(ddof=1)) / sqrt(len(used))
+        return Interval(max(0.0, mid - half), mid, mid + half)
+
+    @cached_property
+    def on_device(self) -> pl.DataFrame:
+        """Events of the device."""
+        return self.timeline.events[queries.on_device(self.timeline, self.lane_device)]
+
+    @cached_property
+    def device_causes(self) -> pl.Series:
+        """Account's cause of each event of the device."""
+        return device_causes(self.on_device)
+
+    @cached_property
+    def kernels(self) -> int:
+        """Kernels that ran on the device: copies and memsets do not count."""
+        return int((self.on_device[schema.EVENT_KIND.name] != Kind.COPY).sum())
+
+    @cached_property
+    def on_host(self) -> pl.DataFrame:
+        """Events of the host's threads."""
+        hosts = [i for i, lane in enumerate(self.timeline.lanes) if lane.kind == "host"]
+        marks = pl.col(schema.EVENT_KIND.name) == Kind.STEP
+        return self.timeline.events.filter(pl.col(schema.EVENT_LANE.name).is_in(hosts) & ~marks)
+
+    def in_steps(self, events: pl.DataFrame) -> pl.DataFrame:
+        """Those of these events that begin in a step; all of them where there are none."""
+        if self.steps is None:
+            return events
+        start = column(events, schema.EVENT_START)
+        order = np.argsort(self.steps.spans.start, kind="stable")
+        begins, ends = self.steps.spans.start[order], self.steps.spans.end[order]
+        at = np.searchsorted(begins, start, side="right") - 1
+        return events.filter(pl.Series((at >= 0) & (start < ends[np.maximum(at, 0)])))
+
+    @property
+    def count(self) -> int:
+        """Steps that were looked at."""
+        return len(self.lengths_ms)
+
+
+def evidence_from(timeline: Timeline, devices: Mapping[str, DeviceFacts], shapes: Shapes) -> TraceEvidence:
+    """Evidence on the device with most kernels; without device events, on the CPU.
+
+    Raises:
+        ValueError: the timeline holds nothing to account for.
+    """
+    found = queries.devices(timeline)
+    steps = steps_of(timeline)
+    if not found:
+        return TraceEvidence(timeline, CPU, steps, cpu_account(timeline, steps.spans if steps else None))
+    marked = with_set_up(timeline, steps)
+    if steps is not None and not _device_within(marked, found[0], steps):
+        steps = None
+    accounts = account(marked, found[0], steps.spans) if steps else account(_unmarked(marked), found[0])
+    return TraceEvidence(marked, found[0], steps, accounts, devices.get(found[0], DeviceFacts()), shapes)
+
+
+def _device_within(timeline: Timeline, device: str, steps: Steps) -> bool:
+    """Whether the device ran anything in the time of the steps; marks of another stretch are no steps of this work."""
+    events = timeline.events[queries.on_device(timeline, device)]
+    start: Ints = column(events, schema.EVENT_START)
+    return bool(((start >= steps.spans.start.min()) & (start < steps.spans.end.max())).any())
+
+
+def _unmarked(timeline: Timeline) -> Timeline:
+    """Without marks of steps that are not used."""
+    marks = pl.col(schema.EVENT_KIND.name) == Kind.STEP
+    if not timeline.events.select(marks.any()).item():
+        return timeline
+    span = (pl.when(marks).then(0).otherwise(pl.col(schema.EVENT_DURATION.name))).alias(schema.EVENT_DURATION.name)
+    return Timeline(timeline.events.with_columns(span), timeline.lanes, timeline.origin, timeline.sites)

@@ -1,0 +1,1 @@
+"""One module per format; they know nothing of each other."""

@@ -1,0 +1,45 @@
+"""Numbers as files hold them (whole, with a point, as text, or missing) to whole columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import polars as pl
+
+from breakeven.timeline.intervals import Ints
+
+_MOST: Final = 1 << 62
+
+
+def whole(values: Sequence[Any]) -> Ints:
+    """Whole numbers; -1 where there is none, or none that fits (Any: whatever the file holds)."""
+    try:
+        return np.array(values, dtype=np.int64)  # the usual case: every one is there
+    except (TypeError, ValueError, OverflowError):
+        return np.array([v if type(v) is int and -_MOST < v < _MOST else _one(v) for v in values], dtype=np.int64)
+
+
+def known(values: Ints) -> pl.Series:
+    """Numbers as a column, those below 0 missing."""
+    series = pl.Series(values)
+    return series.set(series < 0, None) if len(series) else pl.Series(values=[], dtype=pl.Int64)
+
+
+def number(value: Any, default: int | None = None) -> Any:  # of the file: anything
+    """A small whole number out of a number or a text; `stream 7` is 7."""
+    if isinstance(value, bool) or value is None:
+        return default
+    if isinstance(value, int | float):
+        return int(value) if abs(value) < 1 << 31 else default
+    digits = str(value).rpartition(" ")[2]
+    return int(digits) if digits.isascii() and digits.isdecimal() and len(digits) < 10 else default
+
+
+def _one(value: Any) -> int:  # of the file: anything
+    try:
+        found = -1 if value is None else int(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return -1
+    return found if abs(found) < _MOST else -1

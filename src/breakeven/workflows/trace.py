@@ -1,0 +1,139 @@
+"""`breakeven trace`: reads a profiler's trace, accounts for it, says what it found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
+from breakeven.diagnose.imported.findings import trace_findings
+from breakeven.diagnose.imported.profiler_cost import without_profiler
+from breakeven.diagnose.imported.steps import Steps
+from breakeven.errors import InputError, NoAnswer
+from breakeven.readers import Trace, read
+from breakeven.readers.profiles.files import OnBytes
+from breakeven.results.traced import RankResult, TraceReport, TraceStep
+from breakeven.timeline import queries
+from breakeven.timeline.intervals import Intervals
+from breakeven.units import NS_PER_MS
+from breakeven.workflows.replay import replay
+
+
+@dataclass(frozen=True)
+class TraceRequest:
+    """What is asked.
+
+    Attributes:
+        files: traces, archives and folders of them.
+        step: look at this step alone (its number, counted from 0, or the end of its mark's name).
+        replay: also play the trace's own operations through the simulator.
+    """
+
+    files: tuple[Path, ...]
+    step: str | None = None
+    replay: bool = False
+
+
+@dataclass(frozen=True)
+class Look:
+    """What a command looks at: the rank whose device works most, and the others.
+
+    Attributes:
+        trace: of that rank.
+        evidence: on its device.
+        all: every rank with its evidence, that one too.
+        warnings: what was lost or mended in reading.
+    """
+
+    trace: Trace
+    evidence: TraceEvidence
+    all: tuple[tuple[Trace, TraceEvidence], ...]
+    warnings: tuple[str, ...]
+
+
+def looked_at(files: Sequence[Path], on_bytes: OnBytes = lambda done, size: None) -> Look:
+    """Reads the files and accounts for them.
+
+    Raises:
+        InputError: nothing can be read.
+        NoAnswer: there is nothing to account for.
+    """
+    traces, warnings = read(files, on_bytes)
+    found = [(one, evidence) for one in traces if (evidence := _evidence(one)) is not None]
+    if not found:
+        raise NoAnswer(f"{traces[0].name}: no event with a length on any thread or device: nothing to account for")
+    best = max(found, key=lambda pair: (0 if pair[1].on_cpu else pair[1].kernels, len(pair[0].timeline)))
+    return Look(*best, tuple(found), warnings)
+
+
+def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> TraceReport:
+    """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
+
+    Raises:
+        InputError: nothing can be read, or there is no such step.
+        NoAnswer: there is nothing to account for.
+    """
+    look = looked_at(request.files, on_bytes)
+    evidence = look.evidence if request.step is None else _only_step(look.trace, look.evidence, request.step)
+    report = replace(_report(look.trace, evidence, look.warnings), file=_name(request.files))
+    if request.replay:
+        report = replace(report, replay=replay(request.files, look.trace, look.evidence))
+    if len(look.all) > 1:
+        ranks = (_rank(one, each) for one, each in look.all)
+        report = replace(report, ranks=tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file))))
+    return report
+
+
+def _name(files: Sequence[Path]) -> str:
+    return files[0].name if len(files) == 1 else ", ".join(f.name for f in files)
+
+
+def _evidence(one: Trace) -> TraceEvidence | None:
+    try:
+        return evidence_from(one.timeline, one.devices, one.shapes)
+    except ValueError:  # no event on any lane that counts
+        return None
+
+
+def _only_step(one: Trace, evidence: TraceEvidence, wanted: str) -> TraceEvidence:
+    """Evidence on one of the steps."""
+    steps = evidence.steps
+    names = steps.names if steps else ()
+    at = [i for i, name in enumerate(names) if name == wanted or name.endswith(f"#{wanted}")]
+    if not at and wanted.isdecimal() and int(wanted) < len(names):
+        at = [int(wanted)]
+    if not at or steps is None:
+        known = f"there are {names[0]} … {names[-1]}" if names else "the trace marks no steps"
+        raise InputError(f"no step {wanted!r} in {one.name}: {known}")
+    only = Steps((names[at[0]],), Intervals(steps.spans.start[at[:1]], steps.spans.end[at[:1]]), steps.how)
+    accounts = replace(evidence.accounts, steps=(evidence.accounts.steps[at[0]],))
+    return replace(evidence, steps=only, accounts=accounts)
+
+
+def _report(one: Trace, evidence: TraceEvidence, warnings: Sequence[str]) -> TraceReport:
+    busy, idle = _busy_idle(evidence)
+    steps = evidence.steps
+    lengths = (steps.spans.end - steps.spans.start).tolist() if steps else []
+    return TraceReport(
+        file=one.name, source=one.source, device=evidence.device, events=one.entries,
+        steps=tuple(TraceStep(name, ns / NS_PER_MS) for name, ns in zip(steps.names if steps else (), lengths, strict=True)),
+        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence), warnings=tuple(warnings),
+        device_busy_ms=busy, device_idle_ms=idle, kernels=0 if evidence.on_cpu else evidence.kernels,
+        without_profiler_ms=without_profiler(evidence, one.source),
+        steps_from=steps.how if steps else None, rank=one.rank, versions=dict(one.timeline.origin.versions),
+    )  # fmt: skip
+
+
+def _busy_idle(evidence: TraceEvidence) -> tuple[float | None, float | None]:
+    if evidence.on_cpu:
+        return None, None
+    return (
+        queries.busy(evidence.timeline, evidence.lane_device).total_ns / NS_PER_MS,
+        queries.idle(evidence.timeline, evidence.lane_device).total_ns / NS_PER_MS,
+    )
+
+
+def _rank(one: Trace, evidence: TraceEvidence) -> RankResult:
+    busy, idle = _busy_idle(evidence)
+    return RankResult(one.rank, busy, idle, evidence.step_ms, one.name)
