@@ -135,6 +135,8 @@ class Plan:
         kept_names: the same arguments, given by name.
         fresh: its result owns new storage (no view, nothing written in place).
         factory: it takes no tensor.
+        writes: it writes into an argument.
+        product: it multiplies matrices, which may take long.
         in_place: it writes into its first argument and returns it, so its result's shape tells nothing new.
         composite: it is made of other operations, and reaches a mode only under inference mode.
         silent: it leaves no row.
@@ -152,12 +154,14 @@ class Plan:
         "kept_names",
         "mixes",
         "name",
+        "product",
         "random",
         "run",
         "seen",
         "silent",
         "special",
         "strict",
+        "writes",
     )
 
     def __init__(self, func: Any) -> None:  # Any: an OpOverload, which torch leaves without annotations
@@ -178,6 +182,8 @@ class Plan:
         self.strict = base in _STRICT
         self.random = any(a.name == "generator" for a in schema.arguments)
         self.factory = self.fresh and all(_plain(a) for a in schema.arguments)  # takes no tensor
+        self.writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
+        self.product = base in ("aten::mm", "aten::bmm", "aten::addmm", "aten::mv") and not self.writes
         self.seen = False  # ran on the device before
         self.special: Special | None = None
 
