@@ -127,7 +127,7 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
         buffer = bytearray(b"[")
         buffer += rest
         buffer += block
-        rest = bytes(memoryview(buffer)[_whole_events(buffer, document, take) :])
+        rest = bytes(memoryview(buffer)[_whole_events(buffer, len(rest), document, take) :])
         if len(rest) > _LONG_EVENT:
             rest = _squeezed(rest)
         if len(rest) > _MOST_EVENT:
@@ -207,9 +207,12 @@ def _squeezed(text: bytes) -> bytes:
     return _BLANKS.sub(b" ", text) if any(blank * _RUN in text for blank in (b" ", b"\n", b"\t")) else text
 
 
-def _whole_events(text: bytearray, document: Document, take: Callable[[list[Event]], None]) -> int:
-    """Decode the events that are whole in a text that begins with a bracket; returns where the rest begins."""
-    cuts = _last_cuts(text)
+def _whole_events(text: bytearray, known: int, document: Document, take: Callable[[list[Event]], None]) -> int:
+    """Decode the events that are whole in a text that begins with a bracket; returns where the rest begins.
+
+    In its first `known` bytes there is no end of an event, but for what blanks at their end may hide.
+    """
+    cuts = _last_cuts(text, max(0, known - _RUN))
     for cut in cuts:
         behind = text[cut]
         text[cut] = _CLOSING  # in place of the comma or the blank: a list, without a copy
@@ -223,13 +226,13 @@ def _whole_events(text: bytearray, document: Document, take: Callable[[list[Even
     return text.index(b",", cuts[0]) + 1
 
 
-def _last_cuts(text: bytes | bytearray) -> list[int]:
-    """Ends of events near the end of the text, the last first."""
+def _last_cuts(text: bytes | bytearray, first: int = 0) -> list[int]:
+    """Ends of events near the end of the text, the last first; none before `first`."""
     window = _WINDOW
     while True:
-        low = max(0, len(text) - window)
+        low = max(first, len(text) - window)
         found = [low + m.start() + 1 for m in _BETWEEN.finditer(text[low:])]
-        if found or low == 0:
+        if found or low == first:
             return found[: -_TRIES - 1 : -1]
         window *= 16
 

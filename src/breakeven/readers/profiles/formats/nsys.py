@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
@@ -57,6 +58,8 @@ _VERSION: Final = re.compile(r"(?:_v\d+)?(?:_ptsz|_ptds)?$")
 #: Instructions of SQLite's machine after which a query is given up: some thousand for each row of real exports.
 _PATIENCE: Final = 2_000
 _STEP: Final = 100_000
+#: Rows that are held as objects at a time.
+_ROWS: Final = 65_536
 
 
 def matches(head: bytes) -> bool:
@@ -94,14 +97,27 @@ class _Database:
         rows = self.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%'")
         return {str(name) for (name,) in rows}
 
-    def columns(self, table: str, wanted: Sequence[str]) -> dict[str, list[Any]]:
-        """Whole columns of a table; one that it lacks is all None (Any: whatever the file holds)."""
+    def numbers(self, table: str, wanted: Sequence[str]) -> dict[str, Ints]:
+        """Whole columns of numbers, read in parts; -1 where one is missing or the table lacks the column."""
+        parts = [[whole(column) for column in zip(*rows, strict=True)] for rows in self._parts(table, wanted)]
+        if not parts:
+            return {name: np.zeros(0, dtype=np.int64) for name in wanted}
+        return {name: np.concatenate(column) for name, column in zip(wanted, zip(*parts, strict=True), strict=True)}
+
+    def texts(self, table: str, wanted: Sequence[str]) -> dict[str, list[Any]]:
+        """Whole columns as they are (Any: whatever the file holds), for small tables and for texts."""
+        rows = [row for part in self._parts(table, wanted) for row in part]
+        found = zip(*rows, strict=True) if rows else ([] for _ in wanted)
+        return {name: list(values) for name, values in zip(wanted, found, strict=True)}
+
+    def _parts(self, table: str, wanted: Sequence[str]) -> Iterator[list[tuple[Any, ...]]]:
+        """Rows of a table, many at a time (Any: whatever the file holds)."""
         there = {str(row[1]) for row in self.connection.execute(f'PRAGMA table_info("{table}")')}
         picked = ", ".join(f'"{c}"' if c in there else "NULL" for c in wanted)
         with self._bounded(table):
-            rows = self.connection.execute(f'SELECT {picked} FROM "{table}"').fetchall()
-        found = zip(*rows, strict=True) if rows else ([] for _ in wanted)
-        return {c: list(values) for c, values in zip(wanted, found, strict=True)}
+            cursor = self.connection.execute(f'SELECT {picked} FROM "{table}"')
+            while rows := cursor.fetchmany(_ROWS):
+                yield rows
 
     @contextmanager
     def _bounded(self, table: str) -> Iterator[None]:
@@ -159,31 +175,36 @@ def _read(database: _Database, name: str) -> Reading:
 
 
 def _strings(database: _Database) -> dict[int, str]:
-    columns = database.columns(_STRINGS, ("id", "value"))
+    columns = database.texts(_STRINGS, ("id", "value"))
     return {i: str(v) for i, v in zip(columns["id"], columns["value"], strict=True) if isinstance(i, int)}
 
 
 def _runtime(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_RUNTIME, ("start", "end", "globalTid", "correlationId", "nameId"))
-    names, codes = _coded([_VERSION.sub("", strings.get(i, "")) for i in c["nameId"]])
-    return _host(c, names, codes, [of_call(n) for n in names], whole(c["correlationId"]))
+    c = database.numbers(_RUNTIME, ("start", "end", "globalTid", "correlationId", "nameId"))
+    names, codes = _named(c["nameId"], {i: _VERSION.sub("", text) for i, text in strings.items()}, "")
+    return _host(c, names, codes, [of_call(n) for n in names], c["correlationId"])
 
 
 def _nvtx(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_NVTX, ("start", "end", "globalTid", "text", "textId"))
-    said = [t if isinstance(t, str) else strings.get(i, "") for t, i in zip(c["text"], c["textId"], strict=True)]
-    ranges = [i for i, end in enumerate(c["end"]) if end is not None]
-    c = {key: [values[i] for i in ranges] for key, values in c.items()}
-    names, codes = _coded([operation_name(said[i]) for i in ranges])
+    c = database.numbers(_NVTX, ("start", "end", "globalTid", "textId"))
+    texts = database.texts(_NVTX, ("text",))["text"]
+    ranges = np.flatnonzero(c["end"] >= 0)
+    c = {key: values[ranges] for key, values in c.items()}
+    said = [
+        texts[i] if isinstance(texts[i], str) else strings.get(t, "")
+        for i, t in zip(ranges.tolist(), c["textId"].tolist(), strict=True)
+    ]
+    names, codes = _coded([operation_name(text) for text in said])
     meanings = [Meaning(Kind.STEP) if is_step(n) else of_annotation(n) for n in names]
     telling = np.array([m != Meaning(Kind.HOST) or "::" in n for n, m in zip(names, meanings, strict=True)] or [False])
-    return _host(c, names, codes, meanings, np.full(len(ranges), -1, dtype=np.int64), marks=~telling[codes] if ranges else None)
+    return _host(c, names, codes, meanings, np.full(len(ranges), -1, dtype=np.int64), marks=~telling[codes])
 
 
 def _host(
-    c: dict[str, list[Any]], names: list[str], codes: Ints, meanings: list[Meaning], correlation: Ints, marks: Any = None
-) -> _Part:  # columns: whatever the file holds
-    threads = whole(c["globalTid"])
+    c: dict[str, Ints], names: list[str], codes: Ints, meanings: list[Meaning], correlation: Ints,
+    marks: NDArray[np.bool_] | None = None,
+) -> _Part:  # fmt: skip
+    threads = c["globalTid"]
     process = threads & _PROCESS
     kinds = np.zeros(len(threads), dtype=np.int64) if marks is None else marks.astype(np.int64)
     made = {
@@ -195,7 +216,7 @@ def _host(
     if len(codes) and steps[codes].any():
         lane = [Lane("host", "cpu", "steps") if s else x for s, x in zip(steps[codes].tolist(), lane, strict=True)]
     return _Part(
-        names, meanings, codes, lane, whole(c["start"]), whole(c["end"]), process, correlation,
+        names, meanings, codes, lane, c["start"], c["end"], process, correlation,
         np.full(len(lane), -1, dtype=np.int64),
     )  # fmt: skip
 
@@ -203,34 +224,40 @@ def _host(
 _ON_DEVICE: Final = ("start", "end", "deviceId", "streamId", "correlationId", "globalPid")
 
 
+def _kernel_names(c: dict[str, Ints], strings: dict[int, str]) -> tuple[list[str], Ints]:
+    """Full names of kernels, else short ones."""
+    known = np.array(sorted(strings) or [-1], dtype=np.int64)
+    full = np.isin(c["demangledName"], known)
+    return _named(np.where(full, c["demangledName"], c["shortName"]), strings, "kernel")
+
+
 def _kernels(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_KERNEL, (*_ON_DEVICE, "demangledName", "shortName"))
-    said = [strings.get(d, strings.get(s, "kernel")) for d, s in zip(c["demangledName"], c["shortName"], strict=True)]
-    names, codes = _coded(said)
+    c = database.numbers(_KERNEL, (*_ON_DEVICE, "demangledName", "shortName"))
+    names, codes = _kernel_names(c, strings)
     kinds = [Meaning(Kind.COMMUNICATION if "nccl" in n.lower() else Kind.COMPUTE) for n in names]
-    return _device(c, names, codes, kinds, np.full(len(said), -1, dtype=np.int64))
+    return _device(c, names, codes, kinds, np.full(len(codes), -1, dtype=np.int64))
 
 
 def _graphs(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_GRAPHS, (*_ON_DEVICE, "graphId"))
-    names, codes = _coded([f"CUDA graph {i}" for i in c["graphId"]])
-    return _device(c, names, codes, [Meaning(Kind.COMPUTE)] * len(names), np.full(len(c["start"]), -1, dtype=np.int64))
+    c = database.numbers(_GRAPHS, (*_ON_DEVICE, "graphId"))
+    names, codes = _named(c["graphId"], {}, "CUDA graph")
+    return _device(c, names, codes, [Meaning(Kind.COMPUTE)] * len(names), np.full(len(codes), -1, dtype=np.int64))
 
 
 def _memcpys(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_MEMCPY, (*_ON_DEVICE, "bytes", "copyKind", "srcKind", "dstKind"))
-    said = [
-        f"Memcpy {_COPIES.get(k, 'unknown')} ({_MEMORY.get(s, '?')} -> {_MEMORY.get(d, '?')})"
-        for k, s, d in zip(c["copyKind"], c["srcKind"], c["dstKind"], strict=True)
+    c = database.numbers(_MEMCPY, (*_ON_DEVICE, "bytes", "copyKind", "srcKind", "dstKind"))
+    key = (c["copyKind"] * 256 + c["srcKind"]) * 256 + c["dstKind"]
+    kinds, codes = np.unique(key, return_inverse=True)
+    names = [
+        f"Memcpy {_COPIES.get(k >> 16, 'unknown')} ({_MEMORY.get(k >> 8 & 255, '?')} -> {_MEMORY.get(k & 255, '?')})"
+        for k in kinds.tolist()
     ]
-    names, codes = _coded(said)
-    return _device(c, names, codes, [Meaning(Kind.COPY)] * len(names), whole(c["bytes"]))
+    return _device(c, names, codes.reshape(-1), [Meaning(Kind.COPY)] * len(names), c["bytes"])
 
 
 def _memsets(database: _Database, strings: dict[int, str]) -> _Part:
-    c = database.columns(_MEMSET, (*_ON_DEVICE, "bytes"))
-    names, codes = _coded(["Memset (Device)"] * len(c["start"]))
-    return _device(c, names, codes, [Meaning(Kind.COPY)] * len(names), whole(c["bytes"]))
+    c = database.numbers(_MEMSET, (*_ON_DEVICE, "bytes"))
+    return _device(c, ["Memset (Device)"], np.zeros(len(c["start"]), dtype=np.int64), [Meaning(Kind.COPY)], c["bytes"])
 
 
 _READERS: Final = (
@@ -238,14 +265,17 @@ _READERS: Final = (
 )  # fmt: skip
 
 
-def _device(c: dict[str, list[Any]], names: list[str], codes: Ints, meanings: list[Meaning], size: Ints) -> _Part:
-    device, stream = whole(c["deviceId"]), whole(c["streamId"])
-    pairs = list(zip(device.tolist(), stream.tolist(), strict=True))
+def _device(c: dict[str, Ints], names: list[str], codes: Ints, meanings: list[Meaning], size: Ints) -> _Part:
+    pairs = list(zip(c["deviceId"].tolist(), c["streamId"].tolist(), strict=True))
     made = {pair: Lane("stream", f"cuda:{pair[0]}", f"stream {pair[1]}") for pair in set(pairs)}
-    return _Part(
-        names, meanings, codes, [made[p] for p in pairs], whole(c["start"]), whole(c["end"]), whole(c["globalPid"]),
-        whole(c["correlationId"]), size,
-    )  # fmt: skip
+    return _Part(names, meanings, codes, [made[p] for p in pairs], c["start"], c["end"], c["globalPid"], c["correlationId"], size)
+
+
+def _named(ids: Ints, strings: dict[int, str], unknown: str) -> tuple[list[str], Ints]:
+    """Names of ids and each one's position among them."""
+    distinct, at = np.unique(ids, return_inverse=True)
+    names, codes = _coded([strings.get(i, unknown) for i in distinct.tolist()])
+    return names, codes[at.reshape(-1)] if len(ids) else np.zeros(0, dtype=np.int64)
 
 
 def _coded(values: list[str]) -> tuple[list[str], Ints]:
@@ -302,7 +332,7 @@ def _links(parts: list[_Part], lane: Ints, lanes: tuple[Lane, ...], start: Ints)
 def _versions(database: _Database, tables: set[str]) -> dict[str, str]:
     if "META_DATA_EXPORT" not in tables:
         return {}
-    c = database.columns("META_DATA_EXPORT", ("name", "value"))
+    c = database.texts("META_DATA_EXPORT", ("name", "value"))
     wanted = {"EXPORT_PRODUCT_VERSION": "nsys", "EXPORT_SCHEMA_VERSION": "schema"}
     return {wanted[n]: str(v)[:40] for n, v in zip(c["name"], c["value"], strict=True) if n in wanted}
 
@@ -311,7 +341,7 @@ def _devices(database: _Database, tables: set[str], lanes: tuple[Lane, ...]) -> 
     used = dict.fromkeys(lane.device for lane in lanes if lane.kind == "stream")
     if "TARGET_INFO_GPU" not in tables:
         return {device: DeviceFacts() for device in used}
-    c = database.columns("TARGET_INFO_GPU", ("id", "name", "smCount", "totalMemory"))
+    c = database.texts("TARGET_INFO_GPU", ("id", "name", "smCount", "totalMemory"))
     listed = {
         f"cuda:{i}": DeviceFacts(str(n) if n else None, number(sms), m if isinstance(m, int) and m > 0 else None)
         for i, n, sms, m in zip(c["id"], c["name"], c["smCount"], c["totalMemory"], strict=True)
@@ -322,12 +352,11 @@ def _devices(database: _Database, tables: set[str], lanes: tuple[Lane, ...]) -> 
 
 
 def _shapes(database: _Database, strings: dict[int, str]) -> Shapes:
-    c = database.columns(_KERNEL, ("demangledName", "shortName", "gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ"))
-    said = [strings.get(d, strings.get(s, "kernel")) for d, s in zip(c["demangledName"], c["shortName"], strict=True)]
-    sides = {key: np.maximum(whole(c[key]), 0).astype(np.float64) for key in c if key[:4] in ("grid", "bloc")}
-    frame = pl.DataFrame({
-        "kernel": pl.Series(said, dtype=pl.String), "blocks": sides["gridX"] * sides["gridY"] * sides["gridZ"],
-        "threads": sides["blockX"] * sides["blockY"] * sides["blockZ"],
-    })  # fmt: skip
-    means = frame.filter(pl.col("blocks") > 0).group_by("kernel").agg(pl.col("blocks").mean(), pl.col("threads").mean())
-    return Shapes(dict(means.select("kernel", "blocks").iter_rows()), dict(means.select("kernel", "threads").iter_rows()))
+    sides = ("gridX", "gridY", "gridZ", "blockX", "blockY", "blockZ")
+    c = database.numbers(_KERNEL, ("demangledName", "shortName", *sides))
+    names, codes = _kernel_names(c, strings)
+    blocks, threads = (np.prod([np.maximum(c[s], 0).astype(np.float64) for s in part], axis=0) for part in (sides[:3], sides[3:]))
+    count = np.bincount(codes, weights=blocks > 0, minlength=len(names))
+    means = (np.bincount(codes, weights=which, minlength=len(names)) for which in (blocks, threads))
+    found = np.flatnonzero(count)
+    return Shapes(*({names[i]: float(mean[i] / count[i]) for i in found.tolist()} for mean in means))

@@ -5,6 +5,7 @@ Source of the field numbers: tsl/profiler/protobuf/xplane.proto. What it leaves 
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
@@ -20,6 +21,10 @@ from breakeven.readers.profiles.trace import Reading
 #: Bytes of a file that are held in memory at once.
 _MOST: Final = 4 << 30
 _MOST_NAME: Final = 4096
+
+#: Numbers that are kept of an event, and the size from which one is no number that a profiler wrote.
+_NUMBERS: Final = 7
+_TOO_LARGE: Final = 1 << 62
 
 _CORRELATION, _STEP, _HLO = "correlation_id", "step_num", "hlo_op"
 _BYTES: Final = ("bytes_transferred", "memcpy_size", "bytes")
@@ -121,27 +126,26 @@ def _named(entry: memoryview) -> tuple[int, str]:
 
 
 def _line(data: memoryview, plane: str, names: _Names) -> Line:
+    wanted = {key: name for key, name in names.statistics.items() if name in (_CORRELATION, _STEP, _HLO, *_BYTES)}
     title = display = ""
-    begin_ns, events = 0, []
+    begin_ns, numbers = 0, array("q")
     for number, value in fields(data):
         if number == 4 and isinstance(value, memoryview):
-            events.append(value)
+            numbers.extend(_event(value, wanted))
         elif number == 2 and isinstance(value, memoryview):
             title = _text(value)
         elif number == 11 and isinstance(value, memoryview):
             display = _text(value)
         elif number == 3 and isinstance(value, int):
             begin_ns = signed(value)
-    wanted = {key: name for key, name in names.statistics.items() if name in (_CORRELATION, _STEP, _HLO, *_BYTES)}
-    rows = [_event(event, wanted) for event in events]
-    columns = np.array(rows, dtype=np.int64).reshape(-1, 7)
+    columns = np.array(numbers, dtype=np.int64).reshape(-1, _NUMBERS)
     return Line(
-        plane, display or title, [names.events.get(int(i), "") for i in columns[:, 0]],
+        plane, display or title, [names.events.get(i, "") for i in columns[:, 0].tolist()],
         begin_ns + columns[:, 1] / 1000.0, columns[:, 2] / 1000.0, columns[:, 3], columns[:, 4], columns[:, 5] > 0, columns[:, 6],
     )  # fmt: skip
 
 
-def _event(data: memoryview, wanted: dict[int, str]) -> tuple[int, int, int, int, int, int, int]:
+def _event(data: memoryview, wanted: dict[int, str]) -> list[int]:
     """Metadata id, offset and length in picoseconds, correlation id, step, whether it is an XLA operation, bytes."""
     metadata = offset = duration = hlo = 0
     correlation = step = size = -1
@@ -164,7 +168,7 @@ def _event(data: memoryview, wanted: dict[int, str]) -> tuple[int, int, int, int
                 offset = signed(value)
             elif number == 3:
                 duration = signed(value)
-    return tuple(v if abs(v) < 1 << 62 else -1 for v in (metadata, offset, duration, correlation, step, hlo, size))  # type: ignore[return-value]  # seven, as listed
+    return [v if abs(v) < _TOO_LARGE else -1 for v in (metadata, offset, duration, correlation, step, hlo, size)]
 
 
 def _statistic(data: memoryview, wanted: dict[int, str]) -> tuple[str, int]:
