@@ -21,10 +21,13 @@ from breakeven.capture.result import CaptureResult, VirtualPass
 from breakeven.capture.stdin import Stdin, take
 from breakeven.capture.stored import load_virtual
 from breakeven.errors import MissingExtra, NoAnswer
+from breakeven.units import NS_PER_S
 
 #: Seconds for which a child may run without one step having ended, and altogether.
-FIRST_STEP_S: Final = 60.0
-ALTOGETHER_S: Final = 75.0
+FIRST_STEP_S: Final = 90.0
+ALTOGETHER_S: Final = 105.0
+#: Time that a recorded step may take on top, in steps of the timing pass (a loop of 50,000 small cells takes twice as long).
+RECORDED: Final = 2.0
 #: Seconds that the child's start and PyTorch's import may take on top of `--seconds`.
 START_S: Final = 15.0
 GRACE_S: Final = 3.0
@@ -45,7 +48,9 @@ class Progress:
     done: bool = False
 
 
-def capture(request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None) -> CaptureResult:
+def capture(
+    request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None, after_timing: Callable[[], None] | None = None
+) -> CaptureResult:
     """Run the script of a request under each of its passes.
 
     A script that fails, is interrupted or never trains is no exception here: the result holds what was learned before, and
@@ -54,6 +59,7 @@ def capture(request: CaptureRequest, on_progress: Callable[[Progress], None] | N
     Args:
         request: what to run, and how much of it.
         on_progress: told a few times a second what is going on.
+        after_timing: called once, right after the first timing pass: what else is to be measured at the same moment.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -65,10 +71,10 @@ def capture(request: CaptureRequest, on_progress: Callable[[Progress], None] | N
     with _folder() as folder:
         stdin = take(folder)
         runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
-        return _passes(runner, request)
+        return _passes(runner, request, after_timing)
 
 
-def _passes(runner: _Runner, request: CaptureRequest) -> CaptureResult:
+def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], None] | None) -> CaptureResult:
     result = CaptureResult()
     for at, which in enumerate(request.passes):
         shown = at == 0 and request.show_output
@@ -80,6 +86,9 @@ def _passes(runner: _Runner, request: CaptureRequest) -> CaptureResult:
             result = replace(result, cpu=timed) if which == CPU else replace(result, device=timed)
             if _is_hopeless(timed):
                 break
+            if after_timing is not None and not runner.interrupted:
+                after_timing()
+                after_timing = None
         if runner.interrupted:
             break
     return result
@@ -161,7 +170,7 @@ class _Runner:
         if stdin is not None:
             os.close(stdin)
         try:
-            stopped = self._wait(child, request, which, place)
+            stopped = self._wait(child, request, which, place, RECORDED * plan.step_ns / NS_PER_S if plan is not None else 0.0)
         except KeyboardInterrupt:
             self.interrupted = True
             stopped = ScriptEnd("interrupted", "interrupted")
@@ -173,7 +182,9 @@ class _Runner:
             return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
         return stopped
 
-    def _wait(self, child: subprocess.Popen[bytes], request: CaptureRequest, which: str, place: Path) -> ScriptEnd | None:
+    def _wait(
+        self, child: subprocess.Popen[bytes], request: CaptureRequest, which: str, place: Path, extra: float
+    ) -> ScriptEnd | None:
         began = time.monotonic()
         steps = 0
         while True:
@@ -185,7 +196,7 @@ class _Runner:
                 spent = time.monotonic() - began
                 self.on_progress(Progress(which, spent, steps))
             any_step = (place / outcome.RESULT).exists()
-            limit = ALTOGETHER_S if any_step else FIRST_STEP_S
+            limit = (ALTOGETHER_S if any_step else FIRST_STEP_S) + extra
             if request.seconds is not None:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import platform
+import statistics
 import sys
 import time
 from collections.abc import Callable
@@ -18,7 +19,8 @@ import msgspec
 
 from breakeven.machine.records import Cpu
 
-#: Rounds are short (well inside a scheduler's time slice) and many, and the least counts: other load only ever adds.
+#: Rounds are short (well inside a scheduler's time slice) and many. Their median counts, as it does for a script's steps: the two
+#: are compared, and a machine that is shared slows both.
 _CALLS = 2
 #: Operations of the probe's step that a dispatch mode sees (a test compares): from Python, and from the autograd engine.
 PROBE_FORWARD = ("t", "addmm", "relu", "detach", "t", "addmm", "mse_loss", "add_", "add_", "add_", "add_")
@@ -27,6 +29,7 @@ PROBE_BACKWARD = (
     "threshold_backward", "t", "mm", "t", "sum", "view", "detach", "t", "detach",
 )  # fmt: skip
 _ROUNDS = 100
+_DISPATCH_S = 0.5
 _PRODUCT = 1024
 _COPY_BYTES = 64 << 20
 
@@ -67,7 +70,7 @@ def dispatch_us() -> float:
         torch.autograd.backward(torch.nn.functional.mse_loss(net(rows), target))
         descent.step()
 
-    return _least_us(step, _CALLS) / (len(PROBE_FORWARD) + len(PROBE_BACKWARD))
+    return _usual_us(step, _CALLS) / (len(PROBE_FORWARD) + len(PROBE_BACKWARD))
 
 
 def product_gflops() -> float:
@@ -105,14 +108,15 @@ def cpu_model() -> str:
     return platform.processor() or platform.machine()
 
 
-def _least_us(call: Callable[[], object], calls: int) -> float:
-    best = float("inf")
-    for _ in range(_ROUNDS):
+def _usual_us(call: Callable[[], object], calls: int) -> float:
+    rounds: list[float] = []
+    ends = time.perf_counter() + _DISPATCH_S
+    while len(rounds) < _ROUNDS or time.perf_counter() < ends:
         began = time.perf_counter()
         for _ in range(calls):
             call()
-        best = min(best, time.perf_counter() - began)
-    return best / calls * 1e6
+        rounds.append(time.perf_counter() - began)
+    return statistics.median(rounds[len(rounds) // 4 :]) / calls * 1e6
 
 
 def _least_seconds(call: Callable[[], Any], budget: float) -> float:  # what it returns is not looked at

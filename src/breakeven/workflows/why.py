@@ -72,9 +72,9 @@ def why(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> Why
         NoAnswer: nothing ran that could be timed.
     """
     gpus = [find_gpu(name) for name in request.gpus]
-    caught = capture(_asked(request), in_words(on_progress))
-    on_progress("probing this machine")
-    cpu, doubts = probed_cpu()
+    probed: list[tuple[Cpu, tuple[str, ...]]] = []
+    caught = capture(_asked(request), in_words(on_progress), lambda: probed.append(probed_cpu()))
+    cpu, doubts = probed[0] if probed else probed_cpu()
     host = find_host(request.host or "this machine", cpu, host_model().dispatch_us)
     on_progress("pricing what was recorded")
     return _answer(request, caught, _Machine(cpu, host, gpus), doubts)
