@@ -21,6 +21,10 @@ def command(
         bool,
         typer.Option("--replay", help="Also play the trace's own operations through the simulator: does it explain the step?"),
     ] = False,
+    minimise: Annotated[
+        str | None,
+        typer.Option("--minimise", metavar="F", help="Also write a small trace to share: no paths or names, the same verdict."),
+    ] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="F", help="Also write the answer as a page.")] = None,
 ) -> int:
@@ -30,16 +34,19 @@ def command(
     """
     for file in files:
         check_json(json, str(file))
-    if html is not None:
-        check_target(Path(html), "--html")
+    for target, option in ((html, "--html"), (minimise, "--minimise")):
+        if target is not None:
+            check_target(Path(target), option)
 
     from breakeven.cli.reading import bytes_on
     from breakeven.report.json import encode
     from breakeven.workflows.trace import TraceRequest, trace
 
     with bytes_on(sys.stderr) as on_bytes:
-        report = trace(TraceRequest(tuple(files), step, replay), on_bytes)
+        report, small = trace(TraceRequest(tuple(files), step, replay, minimise is not None), on_bytes)
     write_json(json, encode(report))
+    if minimise is not None and small is not None:
+        write_whole(Path(minimise), small)
     if html is not None:
         from breakeven.report.page import trace_page
 

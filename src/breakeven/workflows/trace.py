@@ -17,6 +17,7 @@ from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from breakeven.timeline import queries
 from breakeven.timeline.intervals import Intervals
 from breakeven.units import NS_PER_MS
+from breakeven.workflows.minimise import minimised
 from breakeven.workflows.replay import replay
 
 
@@ -28,11 +29,13 @@ class TraceRequest:
         files: traces, archives and folders of them.
         step: look at this step alone (its number, counted from 0, or the end of its mark's name).
         replay: also play the trace's own operations through the simulator.
+        minimise: also make a small file of it that can be shared.
     """
 
     files: tuple[Path, ...]
     step: str | None = None
     replay: bool = False
+    minimise: bool = False
 
 
 @dataclass(frozen=True)
@@ -67,8 +70,11 @@ def looked_at(files: Sequence[Path], on_bytes: OnBytes = lambda done, size: None
     return Look(*best, tuple(found), warnings)
 
 
-def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> TraceReport:
+def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> tuple[TraceReport, bytes | None]:
     """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
+
+    Returns:
+        The answer, and the small file where it was asked for.
 
     Raises:
         InputError: nothing can be read, or there is no such step.
@@ -82,7 +88,7 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
     if len(look.all) > 1:
         ranks = (_rank(one, each) for one, each in look.all)
         report = replace(report, ranks=tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file))))
-    return report
+    return report, minimised(look.trace, look.evidence) if request.minimise else None
 
 
 def _name(files: Sequence[Path]) -> str:
