@@ -102,6 +102,8 @@ class TraceEvidence:
         if self.on_cpu:
             return np.ones(len(self.lengths_ms), dtype=np.bool_)
         usual: NDArray[np.bool_] = self.parts_ms["warmup"] <= _SET_UP * self.lengths_ms
+        if self.steps is not None and self.steps.how == "optimizer" and len(usual) > 2:
+            usual[0] = False  # it begins where the trace does, which is no edge of a step
         return usual if usual.any() else np.ones(len(usual), dtype=np.bool_)
 
     def price(self, *causes: str, every: bool = False) -> Interval:
