@@ -11,16 +11,17 @@ from breakeven.costs.calls import CallCosts, price_calls
 from breakeven.costs.cpu import CAUSES, cpu_account
 from breakeven.costs.host import HostTimes, cpu_split, host_times
 from breakeven.costs.host_model import host_model
-from breakeven.machine.hosts import this_machine
+from breakeven.machine.hosts import SAME_HOST, this_machine
 from breakeven.machine.records import Cpu, Host
 from breakeven.results.records import Interval
 from breakeven.timeline import OpStream, schema
-from breakeven.timeline.opstream import attributes
+from breakeven.timeline.opstream import Call, attributes
 from tests.costs.builders import GPU, call, stream, ten_us
 
 REFERENCE = host_model().dispatch_us
 CPU = Cpu("test", 2, 2, peak_gflops=50.0, bandwidth_gb_s=10.0, dispatch_us=REFERENCE)
 MUL = call("aten::mul", inputs=((8,), (8,)), outputs=((8,),), dtype="float32")
+WIDE = call("aten::mul", inputs=((1_000_000,), (1_000_000,)), outputs=((1_000_000,),), dtype="float32")
 VIEW = call("aten::view", inputs=((8,),), outputs=((8,),), dtype="float32")
 MM = call("aten::mm", inputs=((512, 512), (512, 512)), outputs=((512, 512),), dtype="float32")
 BACKWARD = {"phase": schema.Phase.BACKWARD}
@@ -30,9 +31,15 @@ def priced(made: OpStream) -> CallCosts:
     return price_calls(made.calls, GPU, pricer=ten_us)
 
 
+def as_probed(cpu: Cpu) -> Host:
+    """A host that issues to a GPU exactly as the probe of that CPU says."""
+    scale = (cpu.dispatch_us or REFERENCE) / REFERENCE
+    return Host("as probed", scale / 1.2, scale, scale * 1.2, "test")
+
+
 def times(made: OpStream, step_us: float | None, cpu: Cpu = CPU, host: Host | None = None) -> HostTimes:
     step = None if step_us is None else Interval(step_us * 1e3, step_us * 1e3, step_us * 1e3)
-    return host_times(made, priced(made), cpu_step_ns=step, cpu=cpu, host=host or this_machine(cpu, REFERENCE))
+    return host_times(made, priced(made), cpu_step_ns=step, cpu=cpu, host=host or as_probed(cpu))
 
 
 def many(count: int, **values: object) -> OpStream:
@@ -42,6 +49,16 @@ def many(count: int, **values: object) -> OpStream:
 def test_with_no_cpu_times_the_probe_alone_speaks() -> None:
     slow = Cpu("test", 2, 2, dispatch_us=3 * REFERENCE)
     assert times(many(5), 1e6, slow).rate == pytest.approx(3.0)
+
+
+@pytest.mark.parametrize("speed", [0.5, 1.0, 3.0])
+def test_on_this_machine_issuing_is_dearer_than_the_probe_and_the_users_own_work_is_not(speed: float) -> None:
+    cpu = Cpu("test", 2, 2, dispatch_us=speed * REFERENCE)
+    made = stream((MUL, {"host_ns": 5_000_000}), (MUL, {}))
+    here, probed = times(made, None, cpu, this_machine(cpu, REFERENCE)), times(made, None, cpu)
+    assert here.rate == pytest.approx(SAME_HOST * probed.rate)
+    assert here.issue_ns == pytest.approx(SAME_HOST * probed.issue_ns)
+    assert here.before_ns.tolist() == [5_000_000.0, 0.0]
 
 
 def test_where_kernels_are_nothing_the_cpu_step_moves_the_rate() -> None:
@@ -110,6 +127,27 @@ def test_each_optimizer_step_has_its_own_python_once() -> None:
     assert (issue[1] - issue[2], issue[0]) == (pytest.approx(host_model().optimizer_call_us * 1e3), pytest.approx(issue[2]))
 
 
+@pytest.mark.parametrize(
+    ("made", "recorded_us", "kernel_us"),
+    [
+        # Below what a dispatch can take, ten times the probed rates' time (96 bytes at 10 GB/s, 8 flops at 50 Gflop/s) is all …
+        (MUL, 90, 0.0976),
+        # … and what no dispatch takes (100 us) is one, whatever the rates say.
+        (MUL, 1_000, 900),
+        # A kernel within ten times its traffic's time is as recorded.
+        (WIDE, 1_000, 1_000),
+        (WIDE, 90, 90),
+    ],
+    ids=["small", "slow", "wide", "wide-and-fast"],
+)
+def test_a_small_kernel_takes_no_longer_than_a_tenth_of_the_probed_rates_allows(
+    made: Call, recorded_us: float, kernel_us: float
+) -> None:
+    once = stream((made, {"cpu_ns": int(recorded_us * 1e3)}))
+    assert cpu_split(once, priced(once), here=CPU).kernel_ns.tolist() == pytest.approx([kernel_us * 1e3])
+    assert cpu_split(once, priced(once)).kernel_ns.tolist() == pytest.approx([recorded_us * 1e3]), "no rates, no bound"
+
+
 def test_an_interruption_of_one_repeat_is_cut() -> None:
     made = stream(*((MUL, {"cpu_ns": 2_000 if i else 50_000_000}) for i in range(10)))
     assert cpu_split(made, priced(made)).kernel_ns.sum() == pytest.approx(20_000)
@@ -143,7 +181,7 @@ def account(made: OpStream, step_us: float, input_ns: float | None = None) -> di
 
 
 def test_a_large_product_is_compute_and_an_addition_bandwidth() -> None:
-    made = stream((MM, {"cpu_ns": 3_000_000}), (MUL, {"cpu_ns": 1_000_000}))
+    made = stream((MM, {"cpu_ns": 3_000_000}), (WIDE, {"cpu_ns": 1_000_000}))
     assert account(made, 5_000) == {"compute": 3.0, "bandwidth": 1.0, "overhead": 1.0, "input": 0.0, "other": 0.0}
 
 

@@ -33,11 +33,14 @@ def test_the_same_stream_saves_exactly_nothing() -> None:
 
 
 def test_a_rewritten_stream_is_issued_at_the_rate_found_from_the_recorded_one() -> None:
-    """A host found slow by the measured step stays slow when a rewrite takes rows away."""
+    """A host found slow by the measured step stays slow when a rewrite takes rows away.
+
+    Of the step, 0.12 ms are kernels; the probe says 0.1 ms of framework, and at most twice that is believed.
+    """
     stream, gpu = elementwise(), find_gpu("T4")
     cpu = Cpu("test", 2, 1, dispatch_us=5)
     fast, slow = (
-        pricing_for(stream, gpu, cpu_step_ms=Interval(ms, ms, ms), cpu=cpu, host=HOST) for ms in (0.3, 3.0)
+        pricing_for(stream, gpu, cpu_step_ms=Interval(ms, ms, ms), cpu=cpu, host=HOST) for ms in (0.2, 3.0)
     )  # fmt: skip
     half = fused_pointwise(stream)
     assert len(half) < len(stream)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -10,6 +11,7 @@ import typer
 
 from breakeven.cli.options import JSON_HELP, STDOUT, check_json, write_json
 from breakeven.errors import InputError
+from breakeven.results.lint import LintReport
 
 _FORMATS = "text, json, sarif or github (annotations of a workflow)."
 
@@ -29,7 +31,9 @@ def command(
     report = lint(paths)
     write_json(json, lint_json(report))
     if json != STDOUT:
-        writers = {"text": lint_text, "github": lint_github, "json": lint_json, "sarif": lint_sarif}
+        writers: dict[str, Callable[[LintReport], str | bytes]] = {
+            "text": lint_text, "github": lint_github, "json": lint_json, "sarif": lint_sarif,
+        }  # fmt: skip
         content = writers[form](report)
         sys.stdout.flush()
         sys.stdout.buffer.write(content if isinstance(content, bytes) else content.encode("utf-8", "backslashreplace"))

@@ -30,8 +30,8 @@ from breakeven.units import NS_PER_US
 LONG_PAUSE_NS = 188_000
 #: A recorded time this many times the lower quartile of the same call at the same line was interrupted by something else.
 _OUTLIER = 4.0
-#: What is recorded of a small operation is mostly the recorder's dispatch and cold caches, which differ from run to run by some tens
-#: of microseconds: a kernel takes no more than this many times its arithmetic and traffic at the probed rates, …
+#: What is recorded of a small operation is mostly the recorder's dispatch and cold caches, which differ from run to run by some
+#: tens of microseconds: a kernel takes no more than this many times its arithmetic and traffic at the probed rates, …
 LEAST_EFFICIENCY = 10.0
 #: … unless it takes longer than any dispatch does (random numbers, sorting, denormals: they are that slow). Both are assumed.
 MOST_DISPATCH_NS = 100_000.0

@@ -36,9 +36,7 @@ def lint_github(report: LintReport) -> str:
 
 def lint_sarif(report: LintReport) -> bytes:
     """SARIF 2.1.0, as code scanning reads it."""
-    rules = {
-        f.code: {"id": f.code, "name": f.id, "shortDescription": {"text": f"{f.id}: {_remedies(f)}"}} for f in report.findings
-    }
+    rules = {f.code: _rule(f) for f in report.findings}
     driver = {"name": "breakeven", "version": __version__, "rules": [rules[code] for code in sorted(rules)]}
     run = {
         "tool": {"driver": driver},

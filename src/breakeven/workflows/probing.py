@@ -10,8 +10,8 @@ import msgspec
 
 from breakeven.machine.records import Cpu
 
-#: Seconds after which the probe is given up.
-PATIENCE_S = 30.0
+#: Seconds after which the probe is given up: it takes some two on an idle machine, and half a minute where others keep the cores.
+PATIENCE_S = 120.0
 
 
 def probed_cpu() -> tuple[Cpu, tuple[str, ...]]:
