@@ -140,11 +140,9 @@ def _busy_idle(evidence: TraceEvidence) -> tuple[float | None, float | None]:
 
 
 def _ranks(look: Look) -> tuple[RankResult, ...]:
-    """Every rank; how late each comes is seen from how little it waits for the others in collectives."""
-    exchanged = [0.0 if each.on_cpu else each.price("communication").mid for _, each in look.all]
-    longest = max(exchanged)
+    """Every rank; who waits longest in collectives came early, or sends more: one trace alone does not say which."""
     ranks = [
-        RankResult(one.rank, *_busy_idle(each), each.step_ms, one.name, longest - spent if longest > 0 else None)
-        for (one, each), spent in zip(look.all, exchanged, strict=True)
+        RankResult(one.rank, *_busy_idle(each), each.step_ms, one.name, None if each.on_cpu else each.price("communication").mid)
+        for one, each in look.all
     ]
     return tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file)))
