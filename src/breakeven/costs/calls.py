@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from breakeven.costs.host_model import HostCost, host_cost, host_model
 from breakeven.costs.price import price
 from breakeven.costs.works import Operation, Work, works
-from breakeven.costs.works.effort import effort
+from breakeven.costs.works.effort import Effort, effort
 from breakeven.costs.works.records import PRICED_DTYPES, stream
 from breakeven.machine.records import Gpu
 from breakeven.timeline import schema
@@ -52,6 +52,8 @@ class CallCosts:
         cpu_host_ns: framework time of the same call when it runs on the CPU, reference host.
         cpu_backward_host_ns: the same when the autograd engine issues it.
         cpu_operations: operations that the CPU runs for it (more than 1 for a fused call, and for lists where the CPU loops).
+        flops: arithmetic of the call, wherever it runs.
+        bytes: its least traffic.
         limited_by: compute, bandwidth or small_kernel; empty without kernels.
         engine: stream, copy_h2d or copy_d2h; empty without kernels.
         family: pricing family of its longest kernel; empty without kernels.
@@ -65,6 +67,8 @@ class CallCosts:
     cpu_host_ns: NDArray[np.float64]
     cpu_backward_host_ns: NDArray[np.float64]
     cpu_operations: NDArray[np.int64]
+    flops: NDArray[np.float64]
+    bytes: NDArray[np.float64]
     limited_by: NDArray[np.str_]
     engine: NDArray[np.str_]
     family: NDArray[np.str_]
@@ -82,9 +86,12 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
     ops = operations(calls)
     devices = calls[schema.CALL_DEVICE.name].to_list()
     all_works: list[tuple[Work, ...]] = []
+    efforts: list[Effort] = []
     unknown: dict[str, None] = {}
     for op, device in zip(ops, devices, strict=True):
-        found, known = works(op) if _on_device(op, device) else ((), True)
+        found, known = works(op)
+        efforts.append(_summed([effort(work) for work in found]))
+        found, known = (found, known) if _on_device(op, device) else ((), True)
         if not known:
             unknown.setdefault(op.name)
         all_works.append(found)
@@ -108,6 +115,8 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
         cpu_host_ns=np.array([h.cpu_forward_ns for h in hosts]),
         cpu_backward_host_ns=np.array([h.cpu_backward_ns for h in hosts]),
         cpu_operations=np.array([_cpu_operations(op) for op in ops], dtype=np.int64),
+        flops=np.array([e.flops for e in efforts]),
+        bytes=np.array([e.bytes for e in efforts]),
         limited_by=np.array([limits[at] if at >= 0 else "" for at in longest], dtype=np.str_),
         engine=np.array([_engine(flat[at]) if at >= 0 else "" for at in longest], dtype=np.str_),
         family=np.array([FAMILIES[flat[at].op] if at >= 0 else "" for at in longest], dtype=np.str_),
@@ -117,6 +126,10 @@ def price_calls(calls: pl.DataFrame, gpu: Gpu, *, pricer: Pricer = price) -> Cal
 
 def _on_device(op: Operation, device: str) -> bool:
     return device != "cpu" or op.name.startswith("copy::")
+
+
+def _summed(efforts: Sequence[Effort]) -> Effort:
+    return Effort(sum(e.flops for e in efforts), sum(e.bytes for e in efforts))
 
 
 def _cpu_operations(op: Operation) -> int:

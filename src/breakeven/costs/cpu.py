@@ -42,7 +42,7 @@ def cpu_account(
     Returns:
         One share per cause of `CAUSES`, ms; they sum to `cpu_step_ns.mid`.
     """
-    split = cpu_split(stream, costs, probed_rate(cpu, host_model()))
+    split = cpu_split(stream, costs, probed_rate(cpu, host_model()), cpu)
     total = cpu_step_ns.mid
     waited = min(total, _input_ns(stream, split.waits_ns) / stream.steps if input_ns is None else input_ns)
     left = total - waited

@@ -30,6 +30,11 @@ from breakeven.units import NS_PER_US
 LONG_PAUSE_NS = 188_000
 #: A recorded time this many times the lower quartile of the same call at the same line was interrupted by something else.
 _OUTLIER = 4.0
+#: What is recorded of a small operation is mostly the recorder's dispatch and cold caches, which differ from run to run by some tens
+#: of microseconds: a kernel takes no more than this many times its arithmetic and traffic at the probed rates, …
+LEAST_EFFICIENCY = 10.0
+#: … unless it takes longer than any dispatch does (random numbers, sorting, denormals: they are that slow). Both are assumed.
+MOST_DISPATCH_NS = 100_000.0
 #: Relative error of a kernel's time as recorded (in the dispatch mode, caches colder) against the undisturbed pass; assumed, and
 #: only a weight: it says from which share of kernels on the residual is worth less than the probe.
 _KERNEL_ERROR = 0.15
@@ -117,12 +122,13 @@ def host_rate(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | Non
     """The rate of a host for one script; arguments as of `host_times`."""
     model = host_model()
     probed = probed_rate(cpu, model)
-    split = cpu_split(stream, costs, probed)
+    split = cpu_split(stream, costs, probed, cpu)
     share = _pause_share(split, probed, cpu_step_ns, stream.steps)
     rate, sigma = _rate(split, share, probed, cpu_step_ns, stream.steps, cpu, model)
     host_sigma = math.log(host.scale_high / host.scale_low) / (2 * _Z90) if host.scale_low > 0 else 0.0
     # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
-    return HostRate(host.scale_mid * rate / probed, host.scale_mid / probed, math.hypot(sigma, host_sigma), probed, share)
+    own_work = (host.scale_mid if host.own_scale is None else host.own_scale) / probed
+    return HostRate(host.scale_mid * rate / probed, own_work, math.hypot(sigma, host_sigma), probed, share)
 
 
 def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
@@ -140,8 +146,15 @@ def probed_rate(cpu: Cpu, model: HostModel) -> float:
     return 1.0 if cpu.dispatch_us is None else cpu.dispatch_us / model.dispatch_us
 
 
-def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit:
-    """Take a recorded stream's CPU pass apart into kernels, pauses and framework; `rate` is the host's, by the probe."""
+def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0, here: Cpu | None = None) -> CpuSplit:
+    """Take a recorded stream's CPU pass apart into kernels, pauses and framework.
+
+    Args:
+        stream: as recorded.
+        costs: of its calls.
+        rate: this host's framework time relative to the reference, by the probe.
+        here: the CPU that it was recorded on, whose rates bound what a small kernel can take; None: not known.
+    """
     call = stream.rows[schema.ROW_CALL.name].to_numpy()
     operations = costs.cpu_operations[call].astype(np.float64)
     cpu = _steady(stream, schema.ROW_CPU.name)
@@ -149,6 +162,7 @@ def cpu_split(stream: OpStream, costs: CallCosts, rate: float = 1.0) -> CpuSplit
     views = np.array([host_class(name) == VIEW for name in stream.calls[schema.CALL_OP.name].to_list()], dtype=np.bool_)
     floor = _dispatch_floor(np.nan_to_num(cpu)[views[call]])
     kernel = np.maximum(0.0, np.nan_to_num(cpu) - floor * np.maximum(1.0, operations))
+    kernel = np.maximum(np.minimum(kernel, np.where(views, 0.0, _most_ns(costs, here))[call]), kernel - MOST_DISPATCH_NS)
     is_host = (stream.calls[schema.CALL_KIND.name] == schema.Kind.HOST).to_numpy()[call]
     recorded = np.nan_to_num(stream.rows[schema.ROW_HOST.name].cast(pl.Float64).to_numpy())
     pause = np.where(is_host, recorded, np.nan_to_num(_steady(stream, schema.ROW_HOST.name)))
@@ -205,9 +219,17 @@ def _steady(stream: OpStream, column: str) -> NDArray[np.float64]:
     return np.asarray(stream.rows.select(cut.alias(column))[column].to_numpy(), dtype=np.float64)
 
 
-def _dispatch_floor(views: NDArray[np.float64]) -> float:
-    """What a call takes below autograd with no kernel at all, ns: views of the same recording (none: they cannot say, 0)."""
-    return float(np.median(views)) if len(views) >= 5 else 0.0
+def _dispatch_floor(times: NDArray[np.float64]) -> float:
+    """What a call takes below autograd with hardly any kernel, ns: such calls of the same recording (few: they cannot say, 0)."""
+    return float(np.median(times)) if len(times) >= 5 else 0.0
+
+
+def _most_ns(costs: CallCosts, here: Cpu | None) -> NDArray[np.float64]:
+    """Per call, what its kernel takes at most if it reaches a tenth of this CPU's probed rates; infinite where not probed."""
+    if here is None or not here.peak_gflops or not here.bandwidth_gb_s:
+        return np.full(len(costs.flops), np.inf)
+    most: NDArray[np.float64] = LEAST_EFFICIENCY * (costs.flops / here.peak_gflops + costs.bytes / here.bandwidth_gb_s)
+    return most
 
 
 def _is_backward(stream: OpStream) -> NDArray[np.bool_]:

@@ -13,6 +13,15 @@ from breakeven.machine.records import Cpu, Host
 
 THIS_MACHINE = "this machine"
 
+#: How much dearer issuing to a GPU is than the probe (which only a CPU can run) makes it, against the traces' profile: the geometric
+#: mean of what five public reports of both devices in one machine ask for, each a script whose step is all host time: 1.75
+#: (jacobian of a small MLP, 11.1 s against 19.5 s), 0.94 (20 layers of 50 units, 17 against 35 min), 1.27 (MNIST at batch 32, 4.4
+#: against 6.5 s), 1.06 (DQN on CartPole, 29.1 against 36.0 s), 2.0 (char-RNN on Colab, 650 against 340 steps a second, with the
+#: optimizer of its day, which looped over parameters). Their logarithms have a standard deviation of 0.32.
+SAME_HOST = 1.35
+#: 90 % interval of that mean, as a factor each way: exp(1.645 x 0.32 / sqrt(5)).
+SAME_HOST_ERROR = 1.26
+
 #: Presets. Scales of traces are fits by `tools/fit_host.py` ("scales" in `costs/data/host.json`); their intervals are the fit's
 #: error of a whole step (0.22 in logarithms) at 90 %, wider where the figure is indirect.
 _PRESETS: tuple[Host, ...] = (
@@ -85,5 +94,7 @@ def this_machine(cpu: Cpu, reference_dispatch_us: float) -> Host:
     """The machine that this runs on, by its dispatch probe; without one, anything that the traces show."""
     if cpu.dispatch_us is None:
         return Host(THIS_MACHINE, 0.5, 1.0, 2.6, "not probed: the range of hosts in the traces")
-    scale = cpu.dispatch_us / reference_dispatch_us
-    return Host(THIS_MACHINE, scale, scale, scale, f"dispatch probe: {cpu.dispatch_us:.1f} us per operation of a tiny step")
+    probed = cpu.dispatch_us / reference_dispatch_us
+    source = f"dispatch probe: {cpu.dispatch_us:.1f} us per operation of a tiny step; issuing to a GPU against it: {SAME_HOST}"
+    scale = probed * SAME_HOST
+    return Host(THIS_MACHINE, scale / SAME_HOST_ERROR, scale, scale * SAME_HOST_ERROR, source, own_scale=probed)

@@ -38,6 +38,7 @@ class Host:
         name: `this machine`, or a preset such as `colab`.
         scale: time of one dispatched operation relative to the reference host of the fitted host model (1.0: equal;
             2.0: twice as slow), with its 90 % interval.
+        own_scale: the same of the user's own work, where it is known to differ; None: as `scale_mid`.
         source: where the scale comes from.
     """
 
@@ -48,6 +49,7 @@ class Host:
     source: str
     pageable_gb_s: float | None = None  # host-device copy rate that its link allows, where known
     pinned_gb_s: float | None = None
+    own_scale: float | None = None
 
 
 @dataclass(frozen=True)
