@@ -23,6 +23,10 @@ MOST_RAISES: Final = 3
 #: Steps longer than this are recorded once, after one; and those longer than that at once.
 LONG_NS: Final = NS_PER_S
 VERY_LONG_NS: Final = 6 * NS_PER_S
+#: Time for which the script goes on unrecorded, so that what shows only later is noticed too: numbers that decay, and the second
+#: reading of a clock that was started before a loop (which is read right after it: rounds are short and many).
+OBSERVED_NS: Final = NS_PER_S // 2
+OBSERVED_ROUNDS_NS: Final = 2 * NS_PER_S
 
 
 class Recorder(Protocol):
@@ -52,18 +56,20 @@ class Recording:
         self.stream: OpStream | None = None
         self.segments: tuple[int, ...] = ()
         self._started = self._done = False
-        self._raised = 0
+        self._raised = self._until = 0
         self._first_segment = 0
         self._skip, self._wanted = _share(spec.plan, spec.request.recorded)
 
-    def on_edge(self, series: Series, _now: int) -> None:
+    def on_edge(self, series: Series, now: int) -> None:
         """An edge: begin, count or end.
 
         Raises:
             StopAtEdge: the steps wanted have been recorded.
         """
         if self._done:
-            self._stop()
+            if now >= self._until:
+                self._stop()
+            return
         if not self._is_planned(series):
             return
         if self._started:
@@ -71,9 +77,15 @@ class Recording:
             self.recorded += 1
             if self.recorded >= self._wanted:
                 self._finish(series)
-                self._stop()
+                self.save(ScriptEnd("budget"))
+                self._until = now + self._observed_ns()
         elif series.edges >= self._skip:
             self._start()
+
+    def _observed_ns(self) -> int:
+        if self.plan is None or self.plan.step_ns < OBSERVED_NS:
+            return OBSERVED_ROUNDS_NS if self.plan is not None and self.plan.unit == "loop" else OBSERVED_NS
+        return 0
 
     def on_head(self, loop: marks.Loop) -> None:
         """A loop's head: where a single step is all there is, recording begins before it."""

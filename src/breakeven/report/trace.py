@@ -104,14 +104,14 @@ def _replayed(report: TraceReport) -> str:
 
 def _ranks(report: TraceReport, paper: Paper) -> RenderableType:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for heading in ("  Rank", "One step", "Busy", "Idle"):
+    for heading in ("  Rank", "One step", "Busy", "Idle", "In collectives"):
         table.add_column(heading, justify="right", no_wrap=True)
     for rank in (report.ranks or ())[:_RANKS]:
         cells = [
             "–" if rank.rank is None else str(rank.rank),
             *(
                 "–" if ms is None else duration(ms, MEASURED_DIGITS)
-                for ms in (rank.step_ms.mid if rank.step_ms else None, rank.device_busy_ms, rank.device_idle_ms)
+                for ms in (rank.step_ms.mid if rank.step_ms else None, rank.device_busy_ms, rank.device_idle_ms, rank.exchange_ms)
             ),
         ]
         table.add_row(*(paper.short(cell, 20) for cell in cells))

@@ -56,7 +56,7 @@ class RankResult:
     device_idle_ms: float | None
     step_ms: Interval | None
     file: str = ""
-    late_ms: float | None = None  # how much less than the most patient rank it waits in collectives
+    exchange_ms: float | None = None  # of an average step, in collectives that nothing hides
 
 
 @dataclass(frozen=True)

@@ -86,8 +86,7 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
     if request.replay:
         report = replace(report, replay=replay(request.files, look.trace, look.evidence))
     if len(look.all) > 1:
-        ranks = (_rank(one, each) for one, each in look.all)
-        report = replace(report, ranks=tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file))))
+        report = replace(report, ranks=_ranks(look))
     return report, minimised(look.trace, look.evidence) if request.minimise else None
 
 
@@ -140,6 +139,10 @@ def _busy_idle(evidence: TraceEvidence) -> tuple[float | None, float | None]:
     )
 
 
-def _rank(one: Trace, evidence: TraceEvidence) -> RankResult:
-    busy, idle = _busy_idle(evidence)
-    return RankResult(one.rank, busy, idle, evidence.step_ms, one.name)
+def _ranks(look: Look) -> tuple[RankResult, ...]:
+    """Every rank; who waits longest in collectives came early, or sends more: one trace alone does not say which."""
+    ranks = [
+        RankResult(one.rank, *_busy_idle(each), each.step_ms, one.name, None if each.on_cpu else each.price("communication").mid)
+        for one, each in look.all
+    ]
+    return tuple(sorted(ranks, key=lambda r: (r.rank is None, r.rank or 0, r.file)))

@@ -152,6 +152,7 @@ class Plan:
         "in_place",
         "kept",
         "kept_names",
+        "looked_at",
         "mixes",
         "name",
         "product",
@@ -185,6 +186,7 @@ class Plan:
         self.writes = any(a.alias_info is not None and a.alias_info.is_write for a in schema.arguments)
         self.product = base in ("aten::mm", "aten::bmm", "aten::addmm", "aten::mv") and not self.writes
         self.seen = False  # ran on the device before
+        self.looked_at = 0  # calls counted until the next look at its numbers; 0: none is taken
         self.special: Special | None = None
 
 
