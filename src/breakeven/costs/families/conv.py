@@ -94,12 +94,8 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "images_strided": images * (1.0 - plain),
         "either": x.maximum(0.5 * flops, images + outputs),
     }
-    fixed = {
-        "kernel": 1.0,
-        "depth": depth * 1e-3,
-        "kernel_lowered": (1.0 - pointwise) * (1.0 - winograd),
-        "kernel_winograd": winograd,
-    }
+    other = (1.0 - pointwise) * (1.0 - winograd)
+    fixed = {"kernel": 1.0, "depth": depth * 1e-3, "kernel_lowered": other, "kernel_winograd": winograd}
     least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)
