@@ -54,8 +54,8 @@ def properties(gpu: Gpu) -> Properties:
     )  # fmt: skip
 
 
-def make_streams(recorder: Recorder) -> tuple[type, type]:
-    """The classes `Stream` and `Event` of a session."""
+def make_event(recorder: Recorder) -> type:
+    """The class `Event` of a session."""
 
     class Event:
         """An event: its time is the host's clock of this recording, its place the last row before it."""
@@ -101,6 +101,12 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
         def cuda_event(self) -> int:
             return id(self)
 
+    return Event
+
+
+def make_stream(recorder: Recorder, event_class: type) -> type:
+    """The class `Stream` of a session, whose events are of that class."""
+
     class Stream:
         """A stream: everything is recorded in one order, so streams are only named."""
 
@@ -126,7 +132,7 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
             return None
 
         def record_event(self, event: Any = None) -> Any:  # Any: an event of ours
-            event = event or Event()
+            event = event or event_class()
             event.record(self)
             return event
 
@@ -136,7 +142,7 @@ def make_streams(recorder: Recorder) -> tuple[type, type]:
         def __exit__(self, *_: Any) -> None:  # Any: an exception's parts
             return None
 
-    return Stream, Event
+    return Stream
 
 
 def make_generator(recorder: Recorder) -> type:

@@ -11,7 +11,14 @@ from typing import Any, Final
 import torch
 
 from breakeven.capture.virtual import facts
-from breakeven.capture.virtual.cuda_objects import make_generator, make_graphs, make_legacy_types, make_streams, properties
+from breakeven.capture.virtual.cuda_objects import (
+    make_event,
+    make_generator,
+    make_graphs,
+    make_legacy_types,
+    make_stream,
+    properties,
+)
 from breakeven.capture.virtual.devices import CUDA_DEVICE, check_index, names_cuda
 from breakeven.capture.virtual.marks import CUDA
 from breakeven.capture.virtual.patches import Patches
@@ -118,7 +125,8 @@ class Surface:
         self._gpu = gpu
         self._properties = properties(gpu)
         self._peak = 0
-        self.stream_class, self.event_class = make_streams(recorder)
+        self.event_class = make_event(recorder)
+        self.stream_class = make_stream(recorder, self.event_class)
         self._stream = self.stream_class()
 
     def install(self, patches: Patches) -> None:

@@ -147,15 +147,7 @@ class Recorder(Ledger, TorchDispatchMode):
             device = self.request
         elif self.backward_device and plan.factory:
             device = CUDA
-        start = perf_counter_ns()
-        found = self._budget.find(plan, args) if plan.product and device and self.move is None else None
-        if found is None:
-            out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
-            spent = perf_counter_ns() - start
-            if plan.product and device and self.move is None:
-                self._budget.keep(plan, args, out, spent)
-        else:
-            out, spent = found
+        out, spent = self._run(plan, args, kwargs, device)
         logical = 0
         if device:
             self._count(plan)
@@ -168,6 +160,19 @@ class Recorder(Ledger, TorchDispatchMode):
             self._leave_row(plan, signature, args, kwargs, out, device, 0 if self.folding else began - self.last, spent)
         self.last = perf_counter_ns()
         return out
+
+    def _run(self, plan: Plan, args: Any, kwargs: Any, device: int) -> tuple[Any, int]:  # Any: any operation
+        """The result and the time that it took: of the same product done before, where that is still known."""
+        kept = plan.product and device and self.move is None
+        found = self._budget.find(plan, args) if kept else None
+        if found is not None:
+            return found
+        start = perf_counter_ns()
+        out = plan.run(*args, **kwargs) if kwargs else plan.run(*args)
+        spent = perf_counter_ns() - start
+        if kept:
+            self._budget.keep(plan, args, out, spent)
+        return out, spent
 
     def pass_on(self, plan: Plan, args: Any, kwargs: Any) -> Any:  # Any: any operation
         """Run an operation and pass marks on to its result, no more: the fast way while nothing is recorded."""
