@@ -87,8 +87,8 @@ def launches(groups: list[Group]) -> dict[str, object]:
                     "compute": {},
                     "traffic": {},
                     "fixed": {"kernel": round(float(mid), 4)},
-                    "low": [round(float(low / mid), 4)] * 9,
-                    "high": [round(float(high / mid), 4)] * 9,
+                    "low": [round(float(low / mid), 4)] * 10,
+                    "high": [round(float(high / mid), 4)] * 10,
                 }
                 for key, (low, mid, high) in sorted(small.items())
             },

@@ -162,6 +162,7 @@ def loading_step(script: Script, *, ms: float) -> None:
         (Loader(LINE, 0, in_memory=True, by_row=True, batch=64), "index_batches"),
         (Loader(LINE, 0, in_memory=False, by_row=True), "loader_workers"),
         (Loader(LINE, 2, in_memory=False), "prefetch"),
+        (Loader(LINE, 2, in_memory=True, by_row=True), "index_batches"),
     ],
 )
 def test_a_step_that_waits_for_its_batch_is_input_bound(loader: Loader, remedy: str) -> None:

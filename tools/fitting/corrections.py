@@ -56,13 +56,15 @@ def table(
     stiffness: float,
     slope: float,
     room: list[np.ndarray],
+    share: np.ndarray,
 ) -> np.ndarray:
     """The table that follows `error` best (logarithms of measured over predicted) among those that fall no faster than `room`.
 
     Smooth as `stiffness` wants; nearly least absolute error, by reweighting; the constraints by alternating directions (Boyd et
-    al., 2011), and what is left of a violation by `gentle`.
+    al., 2011), and what is left of a violation by `gentle`. `share`: of each row, what no correction raises (`Model.correction`).
     """
-    matrix, rough, edges = interpolation(axes, places), roughness(axes, slope), _edges(axes)
+    matrix = sparse.diags(np.where(error > 0.0, 1.0 - share, 1.0)) @ interpolation(axes, places)
+    rough, edges = roughness(axes, slope), _edges(axes)
     limit = -np.concatenate([r.ravel() for r in room])
     row, robust = np.sqrt(importance / importance.mean()), np.ones(len(error))
     values, split = np.zeros(matrix.shape[1]), np.maximum(np.zeros(edges.shape[0]), limit)

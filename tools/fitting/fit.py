@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from breakeven.costs.models import PRODUCTS
+from breakeven.costs.models import BASE, MOSTLY, PRODUCTS, TINY
 from breakeven.costs.operations import AXES
 from breakeven.costs.rates import rates
 from breakeven.costs.table import Axis
@@ -23,11 +23,14 @@ class Options:
 
     Attributes:
         wide, device: of a pooled table and of a device's own; None: no table.
-        kernel_us: no more fixed time than this per kernel. NeuSight's rows begin at 1.5 times the eager floor (50 to 100 µs), so
-            that a line through them says little about a small kernel; loops of the same kernels do (DeepBench's shortest products
-            take 6 to 11 µs, its shortest convolutions 12 to 35 µs; gpu-benches' launches 2.0 to 3.3 µs).
+        kernel_us: no more fixed time than this per kernel, however small. No row of products, convolutions or NeuSight's (they
+            begin at 1.5 times the eager floor, 50 to 100 µs) is small enough to say: kernels of negligible work in traces are.
+            Products 2 to 4 µs on a GP100, 3 to 9.5 on A100s, 5.8 to 6.9 on an H100, 6.3 on a B200, 4.9 on an MI300X, 12 on an
+            MI250 (`addmm` of 5 × 128 × 128); convolutions 3 to 6 µs on an A100, a B200 and an RTX 2080 Ti; rows 2 to 10 µs;
+            streams 1 to 5 µs.
         floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in
             NeuSight's rows; gpu-benches' launches take 2.0 to 3.3 µs.
+        step_us: the same of a time step, two or three such kernels in a chain; None where there are none.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -38,6 +41,7 @@ class Options:
     least_rows: int = 60
     kernel_us: float = np.inf
     floor_us: float = 2.0
+    step_us: float = np.inf
 
 
 @dataclass(frozen=True)
@@ -53,18 +57,25 @@ class Trained:
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
 
     def limits(self, group: Group) -> np.ndarray:
-        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part."""
+        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part; `TINY` where launches are nearly all."""
         parts = []
         for kind in ("compute", "traffic", "fixed"):
             parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))
         compute, traffic, fixed = parts
-        return 3 * group.kinds + np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
+        regime = 3 * group.kinds + np.where(fixed >= np.maximum(compute, traffic), 2, np.where(compute >= traffic, 0, 1))
+        return np.where(self.share(group) >= MOSTLY, TINY, regime)
+
+    def share(self, group: Group) -> np.ndarray:
+        """Share of the time that every call has, however small."""
+        base = [self.weights.get(n, 0.0) if n.removeprefix("fixed:") in BASE else 0.0 for n in group.names]
+        return (group.terms @ np.array(base)) / self.plain(group)
 
     def predict(self, group: Group) -> np.ndarray:
         """µs with the corrections."""
         time = self.plain(group)
         if self.table is not None:
-            time = time * np.exp(corrections.interpolation(self.axes, group.places) @ self.table)
+            value = corrections.interpolation(self.axes, group.places) @ self.table
+            time = time * np.exp(np.where(value > 0.0, value * (1.0 - self.share(group)), value))
         return np.maximum(time, group.least)
 
 
@@ -79,15 +90,15 @@ class Fitted:
 
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
-    "gemm": Options(0.1, None, None),
+    "gemm": Options(0.1, None, None, kernel_us=7.0),
     "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=15.0),
+    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=8.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0)),
     **dict.fromkeys(
         (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)
     ),
-    "recurrent": Options(0.3, None, None),
+    "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
     "copy_h2d": Options(2.0),
     "copy_d2h": Options(2.0),
     "copy_d2d": Options(2.0),
@@ -141,11 +152,14 @@ def _fit(
             [max(prior.weights.get(n, 0.0) - (options.floor_us if n == "fixed:kernel" else 0.0), 0.0) for n in rows.names]
         )
     )
-    most = options.kernel_us if "neusight" in rows.source else np.inf
-    least = options.floor_us if "neusight" in rows.source else 0.0
+    bounded = "neusight" in rows.source
+    least = options.floor_us if bounded or variant.startswith(PRODUCTS) else 0.0
+    most = {"fixed:kernel": options.kernel_us, "fixed:steps": options.step_us}
+    if bounded:
+        most |= {n: options.kernel_us for n in rows.names if n.startswith("fixed:ramp")}
     one = rows.terms[:, rows.names.index("fixed:kernel")]
     time = np.maximum(rows.time_us - least * one, 0.5 * rows.time_us)
-    caps = np.array([most if n.startswith(("fixed:kernel", "fixed:ramp")) else np.inf for n in rows.names])
+    caps = np.array([most.get(n, np.inf) for n in rows.names])
     found = weights(rows.terms, time, importance, caps, before, options.pull if prior is not None else 0.0)
     found[rows.names.index("fixed:kernel")] += least
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
@@ -155,8 +169,8 @@ def _fit(
     error = np.log(rows.time_us / plain.plain(rows))
     devices = [rates(find_gpu(name)) for name in sorted({g.gpu for g in groups})]
     room = growth.slack(variant.removesuffix(".graph"), axes, chosen, groups[0].dtype, devices)
-    values = corrections.table(axes, rows.places, error, importance, stiffness, options.slope, room)
-    left = error - corrections.interpolation(axes, rows.places) @ values
+    values = corrections.table(axes, rows.places, error, importance, stiffness, options.slope, room, plain.share(rows))
+    left = np.log(rows.time_us / Trained(axes, chosen, values).predict(rows))
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
 

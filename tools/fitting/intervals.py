@@ -6,13 +6,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-#: Nine factors down and nine up, by 3 · kind + limit.
+from breakeven.costs.models import TINY
+
+#: Ten factors down and ten up, by 3 · kind + limit; the last of tiny calls.
 Factors = tuple[list[float], list[float]]
 _SHARE = 0.90
 ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
 SOME = 30  # rows for the quantiles of one limit
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
 _ODDS = (1.0 - _SHARE) / 2.0
+#: Factors for calls that are hardly more than a launch, where no table measured any, by the beginning of the variant: how far
+#: durations of such kernels in the public traces lie from the price (GP100 2 to 4 µs, A100 3 to 9.5, MI250 12 for products).
+_TINY = {"conv2d": (0.4, 2.0), "recurrent": (0.4, 2.5), "copy": (0.4, 2.5)}
+_TINY_OTHERS = (0.45, 2.0)
 
 
 @dataclass(frozen=True)
@@ -36,25 +42,34 @@ def quantile(values: np.ndarray, share: float) -> float:
     return float(ordered[min(max(rank, 1), n) - 1])
 
 
-def factors(errors: dict[str, Errors]) -> dict[str, Factors]:
+def factors(variant: str, errors: dict[str, Errors]) -> dict[str, Factors]:
     """Low and high factors by device and regime; a regime with few rows is served from its device, a device from all."""
     everything = np.concatenate([e.error for e in errors.values()]) if errors else np.zeros(0)
-    return {name: _of_device(one, everything) for name, one in errors.items()}
+    return {name: _of_device(variant, one, everything) for name, one in errors.items()}
 
 
-def _of_device(one: Errors, everything: np.ndarray) -> Factors:
+def tiny(variant: str, error: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
+    """Factors of tiny calls: of the rows themselves where there are enough, else as kernels in traces vary."""
+    rows = error[limits == TINY]
+    if len(rows) < SOME:
+        return next((f for start, f in _TINY.items() if variant.startswith(start)), _TINY_OTHERS)
+    return float(np.exp(min(quantile(rows, _ODDS), -_LEAST))), float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST)))
+
+
+def _of_device(variant: str, one: Errors, everything: np.ndarray) -> Factors:
     low, high = [], []
     for regime in range(9):
-        choices = (one.limits == regime, one.limits // 3 == regime // 3, one.limits % 3 == regime % 3)
+        choices = (one.limits == regime, one.limits // 3 == regime // 3, (one.limits % 3 == regime % 3) & (one.limits < TINY))
         rows = next((one.error[c] for c in choices if c.sum() >= SOME), one.error)
         if len(rows) < SOME:
             rows = np.concatenate([rows, everything])
         low.append(float(np.exp(min(quantile(rows, _ODDS), -_LEAST))))
         high.append(float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST))))
-    return low, high
+    least, most = tiny(variant, one.error, one.limits)
+    return [*low, least], [*high, most]
 
 
-def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
+def pooled(variant: str, errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
     """Low and high factors for a device that nobody measured: from devices left out, each counting by the root of its rows."""
     low, high = [], []
     values = np.concatenate([e for e, _ in errors])
@@ -62,11 +77,12 @@ def pooled(errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
     weight = np.concatenate([np.full(len(e), max(len(e), 1) ** -0.5) for e, _ in errors])
     some = min(SOME, max(len(values) // 4, 4))
     for regime in range(9):
-        choices = (limits == regime, limits // 3 == regime // 3, limits % 3 == regime % 3)
+        choices = (limits == regime, limits // 3 == regime // 3, (limits % 3 == regime % 3) & (limits < TINY))
         rows = next((c for c in choices if c.sum() >= some), np.ones(len(values), dtype=bool))
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
-    return low, high
+    least, most = tiny(variant, values, limits)
+    return [*low, least], [*high, most]
 
 
 def _weighted(values: np.ndarray, weight: np.ndarray, share: float) -> float:

@@ -8,7 +8,7 @@ from breakeven.costs.models import further
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
 from fitting.fit import Fitted, Trained, fit_variant
-from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled
+from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled, tiny
 from fitting.measurements import Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
@@ -30,7 +30,7 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
     for group, _ in fitted.of_groups:
         if f"{group.gpu}|{group.dtype}" not in fitted.models:
             own.pop(f"{group.gpu}|{group.dtype}", None)
-    of_device = factors({k: e for k, e in own.items() if k in fitted.models})
+    of_device = factors(fitted.variant, {k: e for k, e in own.items() if k in fitted.models})
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
 
@@ -57,8 +57,9 @@ def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
     errors = [(e, limits) for e, limits in errors if len(e)]
     if len(errors) < 2:
         low, high = float(np.exp(-_UNTRIED)), float(np.exp(_UNTRIED))
-        return [low] * 9, [high] * 9
-    return pooled(errors)
+        least, most = tiny(fitted.variant, np.zeros(0), np.zeros(0))
+        return [*[low] * 9, least], [*[high] * 9, most]
+    return pooled(fitted.variant, errors)
 
 
 def left_out(variant: str, groups: list[Group]) -> list[tuple[Group, np.ndarray, np.ndarray]]:

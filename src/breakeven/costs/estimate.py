@@ -8,7 +8,8 @@ from functools import lru_cache
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.models import model
+from breakeven.costs.families.part import Part
+from breakeven.costs.models import MOSTLY, TINY, model
 from breakeven.costs.operations import DTYPES, OPERATIONS, Operation
 from breakeven.costs.rates import NotPricedError, Rates, rates
 from breakeven.machine.records import Gpu
@@ -62,18 +63,28 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
         return model(variant, task.rates, task.dtype, task.graph).names
 
     for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates, wanted):
-        fitted = model(part.variant, task.rates, task.dtype, task.graph)
-        terms = fitted.terms(part)
-        factor = part.times * fitted.correction(x, part)
-        least = part.times * part.least
-        time = x.maximum((terms[0] + terms[1] + terms[2]) * factor, least)
-        limit = _limit(x, terms)
-        regime = 3 * part.kind + limit
-        low = low + x.maximum(x.take(*fitted.low, regime) * time, least)
-        mid = mid + time
-        high = high + x.take(*fitted.high, regime) * time
-        shares = [share + factor * term for share, term in zip(shares, terms, strict=True)]
+        one = _of_part(x, task, part)
+        if part.instead is not None:
+            other = _of_part(x, task, part.instead)
+            better = part.may & (other[1] < one[1])
+            one = tuple(x.where(better, there, here) for there, here in zip(other, one, strict=True))
+        low, mid, high = low + one[0], mid + one[1], high + one[2]
+        shares = [share + term for share, term in zip(shares, one[3:], strict=True)]
     return low, mid, high, _limit(x, shares)
+
+
+def _of_part(x: Arithmetic, task: Job, part: Part) -> tuple[Values, ...]:
+    """Low, mid and high of one part, and its µs of compute, traffic and fixed time."""
+    fitted = model(part.variant, task.rates, task.dtype, task.graph)
+    compute, traffic, fixed = terms = fitted.terms(part)
+    plain = x.maximum(compute + traffic + fixed, 1e-9)
+    share = fitted.base(part) / plain
+    factor = part.times * fitted.correction(x, part, share)
+    least = part.times * part.least
+    time = x.maximum(plain * factor, least)
+    regime = x.where(share >= MOSTLY, TINY, 3 * part.kind + _limit(x, terms))
+    low = x.maximum(x.take(*fitted.low, regime) * time, least)
+    return low, time, x.take(*fitted.high, regime) * time, factor * compute, factor * traffic, factor * fixed
 
 
 def _limit(x: Arithmetic, terms: Sequence[Values]) -> Values:

@@ -49,7 +49,14 @@ _CLOCKS: Final = 0.15
 _STEP: Final = 1e-3
 
 
-#: Nine factors, as a list for single calls and as an array for tables: index 3 · kind + limit.
+#: Fixed terms that every call has, however small; the others fade out with the work.
+BASE: Final = ("kernel", "steps")
+#: Share of them in a price from which on the call is tiny: nothing but launches, whatever the shape.
+MOSTLY: Final = 0.6
+#: Index of the factors of tiny calls.
+TINY: Final = 9
+
+#: Ten factors, as a list for single calls and as an array for tables: index 3 · kind + limit, and last those of tiny calls.
 Intervals: TypeAlias = tuple[list[float], NDArray[np.float64]]
 
 
@@ -60,7 +67,8 @@ class Model:
     Attributes:
         weights: of compute, traffic and fixed terms, each by name; none is negative.
         grid: logarithms of the corrections, or None.
-        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time.
+        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time; the
+            tenth where hardly anything but launches is paid for.
     """
 
     compute: tuple[tuple[str, float], ...]
@@ -70,14 +78,22 @@ class Model:
     low: Intervals
     high: Intervals
     names: frozenset[str]
+    least: tuple[tuple[str, float], ...]
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
         return _weighted(self.compute, part.compute), _weighted(self.traffic, part.traffic), _weighted(self.fixed, part.fixed)
 
-    def correction(self, x: Arithmetic, part: Part) -> Values:
-        """The factor from the table of corrections."""
-        return 1.0 if self.grid is None else x.exp(self.grid.at(x, part.coordinates) * _STEP)
+    def base(self, part: Part) -> Values:
+        """µs of the fixed terms that every call has."""
+        return _weighted(self.least, part.fixed)
+
+    def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
+        """The factor from the table of corrections; it never raises the `share` of the base, which launches alone have measured."""
+        if self.grid is None:
+            return 1.0
+        value = self.grid.at(x, part.coordinates) * _STEP
+        return x.exp(x.where(value > 0.0, value * (1.0 - share), value))
 
 
 def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values]) -> Values:
@@ -177,7 +193,9 @@ def _model(stored: dict[str, Any], axes: tuple[Axis, ...]) -> Model:
     compute, traffic, fixed = (
         tuple((name, float(weight)) for name, weight in stored.get(kind, {}).items()) for kind in ("compute", "traffic", "fixed")
     )
-    return Model(compute, traffic, fixed, grid, _both(low), _both(high), frozenset(n for n, _ in (*compute, *traffic, *fixed)))
+    names = frozenset(n for n, _ in (*compute, *traffic, *fixed))
+    least = tuple((n, w) for n, w in fixed if n in BASE)
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), names, least)
 
 
 def _both(factors: list[float]) -> Intervals:

@@ -17,6 +17,9 @@ from breakeven.timeline import Site as Line
 
 #: So many lines of one finding are priced by a simulation each; the report shows fewer.
 MOST_SITES = 5
+#: … and so many where the stream has more rows than this, since a simulation of it takes a second.
+MOST_OF_LONG = 2
+LONG_STREAM = 200_000
 
 
 class Price(Protocol):
@@ -123,6 +126,7 @@ def sites_of(
     """
     at = edit.column(evidence.stream, schema.ROW_SITE)
     known = rows & (at >= 0)
+    most = most if len(evidence.stream) <= LONG_STREAM else MOST_OF_LONG
     weight = np.bincount(at[known], weights=(evidence.times.host_ns + evidence.times.device_ns + 1)[known])
     order = [int(p) for p in np.argsort(-weight, kind="stable")[:most] if weight[p] > 0]
     priced = [site(evidence.stream.sites[p], _priced(evidence, rewrite([p]))) for p in order]

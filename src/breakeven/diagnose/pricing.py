@@ -55,6 +55,20 @@ class Pricing(Generic[Costs]):
         costs = self.costs(stream)
         return float(step_ns(schedule(stream, costs, self.host(stream, costs)))[0]) / NS_PER_MS
 
+    def scaled(self, base: StepPrediction) -> Callable[[OpStream], StepPrediction]:
+        """Predicts other sizes of a stream: with draws of their own, or, for more than `MANY_ROWS` rows, with those of `base`.
+
+        The errors that all rows share decide the width of a long stream's interval, and they are the same at every size.
+        """
+
+        def step(stream: OpStream) -> StepPrediction:
+            if len(stream) <= MANY_ROWS or base.mid <= 0:
+                return self.step(stream)
+            factor = self.middle(stream) / base.mid
+            return StepPrediction(base.low * factor, base.mid * factor, base.high * factor, base.draws * factor)
+
+        return step
+
     def price(self, base: StepPrediction) -> Price:
         """What rewritten streams save against this step, draw by draw.
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from breakeven.diagnose.evidence import Evidence
-from breakeven.diagnose.findings import of_device
 from breakeven.remedies import REMEDIES
-from breakeven.results import Interval, Remedy
+from breakeven.results import Finding, Interval, Remedy
 
 #: Remedies shown; the rest is in the findings.
 MOST = 6
@@ -15,17 +14,20 @@ MOST = 6
 LEAST_SHARE = 0.02
 
 
-def gains(evidence: Sequence[Evidence]) -> tuple[Remedy, ...]:
-    """The remedies of all devices, the largest predicted gain (as a part of its own step) first, those without a price last."""
-    told = [(share, remedy) for one in evidence for share, remedy in _of(one)]
+def gains(evidence: Sequence[Evidence], found: Sequence[Finding]) -> tuple[Remedy, ...]:
+    """The remedies of all devices, the largest predicted gain (as a part of its own step) first, those without a price last.
+
+    Args:
+        evidence: of each GPU.
+        found: their findings, which name the remedies.
+    """
+    told = [(share, remedy) for one in evidence for share, remedy in _of(one, found)]
     told.sort(key=lambda t: -t[0])
     return tuple(remedy for _, remedy in told)
 
 
-def _of(evidence: Evidence) -> list[tuple[float, Remedy]]:
-    named = dict.fromkeys(
-        name for finding in of_device(evidence) if finding.device == evidence.device.name for name in finding.remedies
-    )
+def _of(evidence: Evidence, found: Sequence[Finding]) -> list[tuple[float, Remedy]]:
+    named = dict.fromkeys(name for finding in found if finding.device == evidence.device.name for name in finding.remedies)
     result = []
     for name in named:
         remedy = REMEDIES[name]

@@ -110,17 +110,18 @@ def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubt
     side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
     judged: list[_Judged] = []
     if stream is not None and side.step_ms is not None:
-        found = [_judge(gpu, machine, stream, side, _facts(caught, machine.cpu)) for gpu in machine.gpus]
-        judged = [one for one in found if one is not None]
+        answers = [_judge(gpu, machine, stream, side, _facts(caught, machine.cpu)) for gpu in machine.gpus]
+        judged = [one for one in answers if one is not None]
     evidence = [one.evidence for one in judged]
     verdicts = tuple(one.verdict for one in judged)
+    found = findings(evidence)
     error = caught.error()
     return WhyReport(
         script=request.script, unit=timed.unit if timed else None, steps=_steps(caught, step),
         devices=(*_cpu_device(side), *(e.device for e in evidence)),
         verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
         break_even=tuple(one.break_even for one in judged if one.break_even is not None),
-        findings=findings(evidence), remedies=gains(evidence),
+        findings=found, remedies=gains(evidence, found),
         warnings=(*doubts, *_warnings(caught), *_guessed(judged)), machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
@@ -135,7 +136,7 @@ def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: 
     if device.step_ms is None or measured is None:
         return None
     said = verdict(measured, step.draws, gpu.name)
-    even = break_even(stream, pricing.step, measured, machine.cpu, gpu.name)
+    even = break_even(stream, pricing.scaled(step), measured, machine.cpu, gpu.name)
     evidence = Evidence(
         stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, facts=facts, gpu=gpu,
         verdict=said,

@@ -42,4 +42,6 @@ GENERATOR = "generator"  # a generator on cuda draws from the CPU's
 USER_THREADS = "user_threads"  # a thread of the user's did device work
 UNFUSED_RNN = "unfused_rnn"  # cuDNN's conditions fail; values: why
 UNSUPPORTED = "unsupported"  # a name that the virtual GPU does not answer
+LOADER = "loader"  # a recorded step took a batch from a DataLoader; values: workers, in_memory, by_row, batch, pinned
+PADDING = "padding"  # values: total, real, timesteps, longest, packed
 LIFTED = "lifted"  # the script never names cuda: its modules and batches were moved

@@ -28,7 +28,7 @@ class Notes:
     _notes: dict[tuple[str, tuple[int, ...], str], _Note] = field(default_factory=dict)
 
     def note(self, kind: str, sentence: str, *sites: int, **values: Any) -> None:  # JSON values
-        """Add a fact, or count it once more where this line has it already (numbers among the values then add up)."""
+        """Add a fact, or count it once more where this line has it already (its values stay those of the first time)."""
         key = (kind, sites, str(values.get("op", "")))
         found = self._notes.get(key)
         if found is None:

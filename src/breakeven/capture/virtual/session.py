@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import partial
 from types import TracebackType
 
@@ -35,6 +36,7 @@ from breakeven.capture.virtual.marks import Marks
 from breakeven.capture.virtual.moves import Mover
 from breakeven.capture.virtual.notes import Notes
 from breakeven.capture.virtual.outermost import Outermost
+from breakeven.capture.virtual.padding import Padding
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.recorder import Recorder
 from breakeven.capture.virtual.sites import Sites
@@ -43,15 +45,23 @@ from breakeven.machine.records import Gpu
 from breakeven.timeline import OpStream
 
 
+@dataclass(frozen=True)
+class _Watch:
+    """What looks at the script's batches."""
+
+    outermost: Outermost
+    padding: Padding
+
+
 class Session:
     """One installed virtual GPU; made by `open_session`."""
 
     def __init__(
-        self, recorder: Recorder, patches: Patches, notes: Notes, outermost: Outermost, lift: Lift | None, surface: Surface
+        self, recorder: Recorder, patches: Patches, notes: Notes, watch: _Watch, lift: Lift | None, surface: Surface
     ) -> None:
         self.recorder = recorder
         self.surface = surface
-        self._outermost = outermost
+        self._watch = watch
         self._lift = lift
         self._patches = patches
         self._notes = notes
@@ -88,7 +98,8 @@ class Session:
         if rows is None:
             raise RuntimeError("stop() before start(): nothing was recorded")
         settings.note(self._notes)
-        batch = batch or rows.recurrent_batch() or self._outermost.batch
+        self._watch.padding.note(self._notes)
+        batch = batch or rows.recurrent_batch() or self._watch.outermost.batch
         return rows.freeze(
             self.recorder.sites.sites, overhead_ns=self.recorder.overhead, unit=unit, batch=batch,
             warnings=tuple(self._notes.warnings),
@@ -136,13 +147,14 @@ def open_session(*, lift: bool, repair: bool, gpu: Gpu | None) -> Session:
     if lift:
         lifted = Lift(recorder, mover)
         lifted.install(patches)
-    outermost = Outermost(recorder, lifted)
-    outermost.install(patches)
+    watch = _Watch(Outermost(recorder, lifted), Padding(recorder))
+    watch.outermost.install(patches)
+    watch.padding.install(patches)
     # The interpreter asks before each operation whether a custom operator has a rule for this very mode: none has.
     patches.set(simple_registry, "find_torch_dispatch_rule", _no_rule)
     recorder.__enter__()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
     patches.on_undo(lambda: recorder.__exit__(None, None, None))  # type: ignore[no-untyped-call]  # as above
-    return Session(recorder, patches, notes, outermost, lifted, surface)
+    return Session(recorder, patches, notes, watch, lifted, surface)
 
 
 def _no_rule(op: object, mode: type) -> None:

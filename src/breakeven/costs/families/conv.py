@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -94,8 +94,14 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "images_strided": images * (1.0 - plain),
         "either": x.maximum(0.5 * flops, images + outputs),
     }
-    other = (1.0 - pointwise) * (1.0 - winograd)
-    fixed = {"kernel": 1.0, "depth": depth * 1e-3, "kernel_lowered": other, "kernel_winograd": winograd}
+    started = ramp(flops + images + outputs + filters)
+    fixed = {
+        "kernel": 1.0,
+        "ramp": started,
+        "depth": depth * 1e-3,
+        "ramp_lowered": started * (1.0 - pointwise) * (1.0 - winograd),
+        "ramp_winograd": started * winograd,
+    }
     least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)

@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import elementwise
-from breakeven.costs.families.part import Part, Wanted, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -78,10 +78,16 @@ def product(
         "right_beyond_l2": x.maximum(right - cached, 0.0),
         "out_beyond_l2": x.maximum(out - cached, 0.0),
     }
-    fixed = {"kernel": 1.0, "depth": k * 1e-3}
+    fixed = {"kernel": 1.0, "ramp": ramp(flops + left + right + out), "depth": k * 1e-3}
     place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
     kind = x.where(flops >= _LONG, 0, x.where(flops >= _SHORT, 1, 2))
-    return Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype), kind=kind)
+    found = Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype), kind=kind)
+    vector = (b == 1.0) & ((m == 1.0) | (n == 1.0))
+    if not x.some(vector):
+        return found
+    # cuBLAS and rocBLAS run a matrix times a vector as a reduction of its rows: no tiles, the matrix is read once
+    bytes_moved = (m * k + k * n + m * n) * size
+    return found._replace(instead=elementwise.stream(x, "stream", bytes_moved, m * n * k, dtype, r), may=vector)
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:

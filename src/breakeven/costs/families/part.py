@@ -25,6 +25,7 @@ class Part(NamedTuple):  # and not a dataclass: a frozen one takes longer to mak
         least: µs that the roofline allows at best.
         times: how many times it runs, one after another.
         kind: 0, 1 or 2: kinds of shape whose prices err differently, for the intervals.
+        instead: another way of running the same work, taken where `may` says so and it is quicker.
     """
 
     variant: str
@@ -35,15 +36,28 @@ class Part(NamedTuple):  # and not a dataclass: a frozen one takes longer to mak
     least: Values
     times: Values = 1.0
     kind: Values = 0
+    instead: Part | None = None
+    may: Values = False
 
     def repeated(self, times: Values) -> Part:
         """The same work, so many times over."""
-        return self._replace(times=self.times * times)
+        other = None if self.instead is None else self.instead.repeated(times)
+        return self._replace(times=self.times * times, instead=other)
 
 
 #: Share of a term in waves that grows with the work itself; the rest goes up in steps of whole waves. (Blocks of a wave do not
 #: all end together, so the step is softer than a whole wave. It also keeps every price rising between the steps.)
 SMOOTH: Final = 0.3
+
+
+#: µs of work at the data sheet's rates below which what was read off larger shapes fades out. The smallest products, convolutions
+#: and time steps that were measured in loops are 1 to 3 µs of work (DeepBench: 16 × 512 × 512, 8.4 MFLOP).
+_RAMP: Final = 0.5
+
+
+def ramp(work_us: Values) -> Values:
+    """Share of a large shape's own start-up that a call has with so many µs of work at the data sheet's rates; 0 to 1."""
+    return work_us / (work_us + _RAMP)
 
 
 def waves(x: Arithmetic, tiles: Values, tile_us: Values, flops_us: Values, sms: float) -> Values:

@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import matmul
-from breakeven.costs.families.part import Part, Wanted, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -64,14 +64,17 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
         "states_of_gates": states * gates,
     }
     depth = steps * hidden * 1e-3
+    step = ramp((flops + read + states) / steps)
     fixed = {
         "kernel": 1.0,
+        "ramp": ramp(flops + read + states),
         "steps": steps,
-        f"steps_{op}": steps,
+        "ramp_steps": steps * step,
+        f"ramp_steps_{op}": steps * step,
         "steps_wide": steps * (hidden / 1024.0) ** 0.5,
         "depth": depth,
         "depth_gru": depth if op == "gru" else 0.0,
-        "first_steps": x.minimum(steps, _FIRST),
+        "first_steps": x.minimum(steps, _FIRST) * step,
     }
     if direction == "backward_params":
         for height, width in ((64, 64), (128, 128)):

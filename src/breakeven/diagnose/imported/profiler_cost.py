@@ -18,7 +18,7 @@ from breakeven.timeline import schema
 #: Microseconds that one recorded thing costs the host: low, middle, high. Low and middle of operations: profiler_event_us of
 #: costs/data/host.json (0.86 on a host of scale 2, so 0.4 on the reference). High: with shapes and concrete inputs, 21 on that
 #: host under load. Frames: 0.42 on that host (torch 2.13, `with_stack`, an empty function 2000 times, best of 15 rounds).
-#: Calls of the runtime: CUPTI's callback and record, 0.3 to 2 by NVIDIA's documentation of its overhead sources.
+#: Calls of the runtime: assumed to cost about what an operation does, within a factor of three; nobody has measured it for us.
 _OPERATION_US: Final = (0.3, 0.9, 6.0)
 _FRAME_US: Final = (0.1, 0.3, 1.0)
 _CALL_US: Final = (0.3, 0.8, 2.0)

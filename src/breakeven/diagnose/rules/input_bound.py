@@ -60,10 +60,10 @@ def _remedies(evidence: Evidence, loader: Loader | None, rows: NDArray[np.bool_]
     if loader is None:
         steps_on_host = any(call.op.startswith("aten::") for call in edit.calls_of(evidence.stream))
         return ("data_on_device", "prefetch") if steps_on_host else ("prefetch",)
+    if loader.in_memory:  # workers would only send back and forth what is there already
+        return ("index_batches", "data_on_device") if loader.by_row is not False else ("data_on_device",)
     if loader.workers:
         return ("prefetch",)
-    if loader.in_memory:
-        return ("index_batches", "data_on_device") if loader.by_row is not False else ("data_on_device",)
     return (
         ("loader_workers", "persistent_workers", "index_batches")
         if loader.in_memory is None
