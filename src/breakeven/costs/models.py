@@ -89,7 +89,7 @@ class Model:
         return _weighted(self.least, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
-        """The factor from the table of corrections; it never raises the `share` of the base: launches alone have measured that."""
+        """The factor from the table of corrections; it never raises the `share` of the base: launches alone measured that."""
         if self.grid is None:
             return 1.0
         value = self.grid.at(x, part.coordinates) * _STEP
