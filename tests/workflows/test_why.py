@@ -74,7 +74,7 @@ def test_two_gpus_get_a_device_and_a_verdict_each_and_the_first_one_leads(monkey
     answer = answered(monkeypatch, caught(timed(*(3.0,) * 9), stream(300)), "t4", "h100")
     check(answer, ("Tesla T4", "H100 SXM (H100 80GB HBM3)"))
     assert answer["steps"] == {"warmup": 0, "measured": 9, "recorded": 3}
-    first = [f for f in answer["findings"] if f["device"] == "Tesla T4"][0]
+    first = next(f for f in answer["findings"] if f["device"] == "Tesla T4")
     assert (first["id"], first["cause"]) == ("launch_bound", "launch")
     assert first["sites"][0]["line"] == 7
     assert {f["device"] for f in answer["findings"]} >= {"Tesla T4", "H100 SXM (H100 80GB HBM3)"}

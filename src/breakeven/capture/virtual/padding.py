@@ -75,7 +75,10 @@ class Padding:
     def _packing(self, real: Callable[..., Any]) -> Callable[..., Any]:  # Any: a packed sequence
         @wraps(real)
         def pack_padded_sequence(
-            input: Any, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+            input: Any,  # noqa: A002  # the name that torch gives it
+            lengths: Any,
+            batch_first: bool = False,
+            enforce_sorted: bool = True,
         ) -> Any:  # Any: as above
             if self._is_watched() and isinstance(input, torch.Tensor) and input.dim() > 1:
                 self._packed.add(int(input.shape[1 if batch_first else 0]))

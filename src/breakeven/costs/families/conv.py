@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
@@ -76,12 +76,7 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
             continue
         tiles = x.ceil(rows / height) * x.ceil(k / width)
         compute[f"wave{height}x{width}"] = waves(x, tiles, 2.0 * height * width * depth / peak, flops, r.sms)
-    for edge in _PATCHES:
-        if f"patch{edge:g}" not in names and f"patch{edge:g}_winograd" not in names:
-            continue
-        patches = n * x.ceil(p / edge) * x.ceil(q / edge) * edge * edge
-        compute[f"patch{edge:g}"] = 2.0 * patches * (32.0 * x.ceil(k / 32.0)) * depth / peak
-        compute[f"patch{edge:g}_winograd"] = compute[f"patch{edge:g}"] * winograd
+    compute |= _in_patches(x, names, n, p, q, 2.0 * (32.0 * x.ceil(k / 32.0)) * depth / peak, winograd)
     images, outputs = n * channels * c["h"] * c["w"] * size / r.bandwidth, rows * k * size / r.bandwidth
     filters, lowered = k * depth * size / r.bandwidth, rows * depth * size / r.bandwidth
     traffic = {
@@ -105,6 +100,20 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)
+
+
+def _in_patches(
+    x: Arithmetic, names: Container[str], n: Values, p: Values, q: Values, each: Values, winograd: Values
+) -> dict[str, Values]:
+    """The arithmetic in whole patches of images of p × q, where one position takes `each` µs; those terms that have a weight."""
+    compute: dict[str, Values] = {}
+    for edge in _PATCHES:
+        if f"patch{edge:g}" not in names and f"patch{edge:g}_winograd" not in names:
+            continue
+        patches = n * x.ceil(p / edge) * x.ceil(q / edge) * edge * edge
+        compute[f"patch{edge:g}"] = patches * each
+        compute[f"patch{edge:g}_winograd"] = compute[f"patch{edge:g}"] * winograd
+    return compute
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
