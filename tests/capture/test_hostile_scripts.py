@@ -225,3 +225,25 @@ def test_ctrl_c_ends_the_child_and_keeps_what_it_had_measured(tmp_path: Path) ->
     assert out.split() == ["Interrupted", "True", "None"]
     with pytest.raises(ProcessLookupError):
         os.kill(int(line.split()[1]), 0)
+
+
+def test_a_training_in_a_thread_of_its_own_is_no_answer_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "train.py").write_text(
+        "def work():\n"
+        + textwrap.indent(training(steps=500), "    ")
+        + "import threading\nthreading.Thread(target=work).start()\n"
+    )
+    result = capture(CaptureRequest("train.py", cwd=str(tmp_path), steps=5))
+    error = result.error()
+    assert isinstance(error, NoAnswer)
+    assert "in a thread" in str(error)
+    assert result.cpu is not None
+    assert result.cpu.unit == "step"
+
+
+def test_a_script_that_fails_on_the_virtual_gpu_alone_is_no_answer_and_says_why(tmp_path: Path) -> None:
+    body = "import sys\nif 'breakeven.capture.virtual.session' in sys.modules: raise ValueError('only there')"
+    (tmp_path / "train.py").write_text(training(body))
+    error = capture(CaptureRequest("train.py", cwd=str(tmp_path), steps=5)).error()
+    assert isinstance(error, NoAnswer)
+    assert "recorded nothing: ValueError: only there" in str(error)

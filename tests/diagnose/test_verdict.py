@@ -33,6 +33,11 @@ def test_a_gpu_step_of_a_tenth_takes_the_training_to_the_gpu() -> None:
     assert "10 times as fast" in said.sentence
 
 
+def test_the_sentence_gives_the_times_that_the_table_of_devices_gives() -> None:
+    said = verdict(Interval(60, 68.4, 115), spread(18.9, 0.1), GPU, gpu_ms=18.2)
+    assert "a step takes 68 ms here and about 18 ms on the Tesla T4" in said.sentence
+
+
 def test_an_interval_that_holds_one_is_too_close_to_call() -> None:
     said = verdict(Interval(0.99, 1, 1.01), spread(1.1, 0.3), GPU)
     assert said.tie

@@ -76,7 +76,7 @@ CPU_WINS = WhyReport(
             "Tesla T4",
             "sync",
             Interval(0.1, 0.25, 0.4),
-            "The host stops 1 time a step to wait for the GPU (.item() at line 63), and the GPU then waits for the host: 0.25 of 2.6 ms.",
+            "The host stops once a step to wait for the GPU (.item() at line 63), and the GPU then waits for the host: 0.25 of 2.6 ms.",
             (
                 Site(
                     "examples/char_rnn.py",

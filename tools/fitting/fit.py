@@ -27,10 +27,12 @@ class Options:
             begin at 1.5 times the eager floor, 50 to 100 µs) is small enough to say: kernels of negligible work in traces are.
             Products 2 to 4 µs on a GP100, 3 to 9.5 on A100s, 5.8 to 6.9 on an H100, 6.3 on a B200, 4.9 on an MI300X, 12 on an
             MI250 (`addmm` of 5 × 128 × 128); convolutions 3 to 6 µs on an A100, a B200 and an RTX 2080 Ti; rows 2 to 10 µs;
-            streams 1 to 5 µs.
+            streams 1 to 5 µs; copies of a few bytes 0.8 to 3 µs.
         floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in
             NeuSight's rows; gpu-benches' launches take 2.0 to 3.3 µs.
-        step_us: the same of a time step, two or three such kernels in a chain; None where there are none.
+        step_us: the same of a time step, two or three such kernels in a chain.
+        ramp_us: the most of what a call pays besides while its work is small against what was measured; of NeuSight's rows and of
+            copies, which say as little of it.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -42,6 +44,7 @@ class Options:
     kernel_us: float = np.inf
     floor_us: float = 2.0
     step_us: float = np.inf
+    ramp_us: float = 7.0
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,16 @@ class Trained:
         base = [self.weights.get(n, 0.0) if n.removeprefix("fixed:") in BASE else 0.0 for n in group.names]
         return (group.terms @ np.array(base)) / self.plain(group)
 
+    def bounded(self, group: Group) -> np.ndarray:
+        """Share of the time that no correction raises."""
+        return self.share(group) if group.variant.startswith(PRODUCTS) else np.zeros(len(group.time_us))
+
     def predict(self, group: Group) -> np.ndarray:
         """µs with the corrections."""
         time = self.plain(group)
         if self.table is not None:
             value = corrections.interpolation(self.axes, group.places) @ self.table
-            time = time * np.exp(np.where(value > 0.0, value * (1.0 - self.share(group)), value))
+            time = time * np.exp(np.where(value > 0.0, value * (1.0 - self.bounded(group)), value))
         return np.maximum(time, group.least)
 
 
@@ -93,15 +100,15 @@ OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None, kernel_us=7.0),
     "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=8.0),
-    **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0)),
+    "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=8.0, ramp_us=15.0),
+    **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
-        (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0)
+        (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
+        Options(kernel_us=5.0, ramp_us=5.0),
     ),
     "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
-    "copy_h2d": Options(2.0),
-    "copy_d2h": Options(2.0),
-    "copy_d2d": Options(2.0),
+    **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, ramp_us=40.0, floor_us=0.8)),
+    "copy_d2d": Options(2.0, floor_us=1.1),
 }
 
 #: Rows that a device needs for weights of its own.
@@ -153,10 +160,10 @@ def _fit(
         )
     )
     bounded = "neusight" in rows.source
-    least = options.floor_us if bounded or variant.startswith(PRODUCTS) else 0.0
-    most = {"fixed:kernel": options.kernel_us, "fixed:steps": options.step_us}
-    if bounded:
-        most |= {n: options.kernel_us for n in rows.names if n.startswith("fixed:ramp")}
+    least = options.floor_us if bounded or variant.startswith((*PRODUCTS, "copy")) else 0.0
+    most = {"fixed:kernel": options.kernel_us - least, "fixed:steps": options.step_us}
+    if bounded or variant.startswith("copy"):
+        most |= {n: options.ramp_us for n in rows.names if n.startswith("fixed:ramp")}
     one = rows.terms[:, rows.names.index("fixed:kernel")]
     time = np.maximum(rows.time_us - least * one, 0.5 * rows.time_us)
     caps = np.array([most.get(n, np.inf) for n in rows.names])
@@ -169,7 +176,7 @@ def _fit(
     error = np.log(rows.time_us / plain.plain(rows))
     devices = [rates(find_gpu(name)) for name in sorted({g.gpu for g in groups})]
     room = growth.slack(variant.removesuffix(".graph"), axes, chosen, groups[0].dtype, devices)
-    values = corrections.table(axes, rows.places, error, importance, stiffness, options.slope, room, plain.share(rows))
+    values = corrections.table(axes, rows.places, error, importance, stiffness, options.slope, room, plain.bounded(rows))
     left = np.log(rows.time_us / Trained(axes, chosen, values).predict(rows))
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)

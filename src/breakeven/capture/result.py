@@ -59,5 +59,17 @@ class CaptureResult:
             if part.principal is None or (part.unit == "run" and part.end.how == "timeout" and idle):
                 return NoAnswer(f"nothing could be timed: {part.end.text or 'the script trains nothing'}")
         if self.virtual is not None and self.virtual.device_rows == 0 and self.virtual.end.how in ("ok", "exit"):
-            return NoAnswer("the script does no work that a GPU could do")
+            return NoAnswer("the script does no work that a GPU could do (processes that it starts are not looked at)")
+        return _unrecorded(self.virtual) if self.virtual is not None else None
+
+
+def _unrecorded(virtual: VirtualPass) -> NoAnswer | None:
+    """Why there is nothing to predict a GPU from, where the timing pass found a training; None: there is."""
+    if virtual.stream is not None and len(virtual.stream):
         return None
+    if virtual.end.how == "budget":  # its steps ended, and none of their operations came by
+        return NoAnswer(
+            "the steps run in a thread that the script starts, where the virtual GPU sees no operations: "
+            "call the training from the main thread"
+        )
+    return NoAnswer(f"the virtual GPU recorded nothing: {virtual.end.text or 'none of the timed steps came again'}")

@@ -126,9 +126,11 @@ def host_rate(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | Non
     share = _pause_share(split, probed, cpu_step_ns, stream.steps)
     rate, sigma = _rate(split, share, probed, cpu_step_ns, stream.steps, cpu, model)
     host_sigma = math.log(host.scale_high / host.scale_low) / (2 * _Z90) if host.scale_low > 0 else 0.0
-    # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host.
+    # What the script's residual says beyond the probe is the script's own (how much Python it runs), on any host. Where it says
+    # less, the CPU's operations are cheaper than the model has them (an optimizer's loop); that tells nothing of a GPU's.
+    script = max(1.0, rate / probed)
     own_work = (host.scale_mid if host.own_scale is None else host.own_scale) / probed
-    return HostRate(host.scale_mid * rate / probed, own_work, math.hypot(sigma, host_sigma), probed, share)
+    return HostRate(host.scale_mid * script, own_work, math.hypot(sigma, host_sigma), probed, share)
 
 
 def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:

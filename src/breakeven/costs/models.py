@@ -79,6 +79,7 @@ class Model:
     high: Intervals
     names: frozenset[str]
     least: tuple[tuple[str, float], ...]
+    bounded: bool
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
@@ -89,11 +90,11 @@ class Model:
         return _weighted(self.least, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
-        """The factor from the table of corrections; it never raises the `share` of the base: launches alone measured that."""
+        """The factor from the table of corrections; it never raises the `share` of a product's base."""
         if self.grid is None:
             return 1.0
         value = self.grid.at(x, part.coordinates) * _STEP
-        return x.exp(x.where(value > 0.0, value * (1.0 - share), value))
+        return x.exp(x.where(value > 0.0, value * (1.0 - share), value) if self.bounded else value)
 
 
 def _weighted(weights: tuple[tuple[str, float], ...], terms: Mapping[str, Values]) -> Values:
@@ -179,11 +180,11 @@ def _data() -> dict[str, dict[str, Model]]:
         if file.name.endswith(".json"):
             for variant, stored in json.loads(file.read_text(encoding="utf-8")).get("variants", {}).items():
                 axes = tuple(Axis(*axis) for axis in stored["axes"])
-                found[variant] = {key: _model(one, axes) for key, one in stored["models"].items()}
+                found[variant] = {key: _model(one, axes, variant.startswith(PRODUCTS)) for key, one in stored["models"].items()}
     return found
 
 
-def _model(stored: dict[str, Any], axes: tuple[Axis, ...]) -> Model:
+def _model(stored: dict[str, Any], axes: tuple[Axis, ...], bounded: bool) -> Model:
     # Any: one JSON object holds mappings and lists
     grid = None
     if "table" in stored and axes:
@@ -195,7 +196,7 @@ def _model(stored: dict[str, Any], axes: tuple[Axis, ...]) -> Model:
     )
     names = frozenset(n for n, _ in (*compute, *traffic, *fixed))
     least = tuple((n, w) for n, w in fixed if n in BASE)
-    return Model(compute, traffic, fixed, grid, _both(low), _both(high), names, least)
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), names, least, bounded)
 
 
 def _both(factors: list[float]) -> Intervals:

@@ -127,12 +127,12 @@ def _sentence(
     gpu: str, today: int, middle: float, value: float | None, low: float | None, high: float | None, span: tuple[int, int]
 ) -> str:
     if middle == -np.inf:
-        return f"{gpu} wins at every batch size from {span[0]:,} to {span[1]:,}; today it is {today:,}."
+        return f"The {gpu} wins at every batch size from {span[0]:,} to {span[1]:,}; today it is {today:,}."
     if middle == np.inf or value is None:
-        return f"{gpu} does not win at any batch size from {span[0]:,} to {span[1]:,}; today it is {today:,}."
+        return f"The {gpu} does not win at any batch size from {span[0]:,} to {span[1]:,}; today it is {today:,}."
     start = f"{low:,.0f}" if low is not None else f"under {span[0]:,}"
     end = f"{high:,.0f}" if high is not None else f"over {span[1]:,}"
-    return f"From a batch of about {_round(value)} on ({start} to {end}), {gpu} wins; today it is {today:,}."
+    return f"From a batch of about {_round(value)} on ({start} to {end}), the {gpu} wins; today it is {today:,}."
 
 
 def _round(value: float) -> str:

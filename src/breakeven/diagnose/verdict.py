@@ -15,7 +15,14 @@ CPU = "cpu"
 Z90 = 1.6448536269514722
 
 
-def verdict(cpu: Interval | NDArray[np.float64], gpu_draws: NDArray[np.float64], gpu_name: str, *, seed: int = 0) -> Verdict:
+def verdict(
+    cpu: Interval | NDArray[np.float64],
+    gpu_draws: NDArray[np.float64],
+    gpu_name: str,
+    *,
+    gpu_ms: float | None = None,
+    seed: int = 0,
+) -> Verdict:
     """Decide between the measured CPU and one predicted GPU.
 
     Args:
@@ -23,6 +30,7 @@ def verdict(cpu: Interval | NDArray[np.float64], gpu_draws: NDArray[np.float64],
             so that the two err together), or an interval, from which independent draws are made.
         gpu_draws: the GPU's step in ms, shape (n,).
         gpu_name: as the catalog calls it.
+        gpu_ms: the middle of the GPU's step, for the sentence, as it stands elsewhere; None: the median of its draws.
         seed: of the independent draws.
 
     Returns:
@@ -44,7 +52,10 @@ def verdict(cpu: Interval | NDArray[np.float64], gpu_draws: NDArray[np.float64],
     factor = Interval(low, mid, high)
     probability = float(((ratio > 1).sum() + 0.5 * (ratio == 1).sum() + 0.5) / (len(ratio) + 1))
     tie = low <= 1 <= high
-    both = (float(np.median(cpu_draws)), float(np.median(gpu_draws)))
+    both = (
+        cpu.mid if isinstance(cpu, Interval) else float(np.median(cpu_draws)),
+        float(np.median(gpu_draws)) if gpu_ms is None else gpu_ms,
+    )
     return Verdict(device, over, factor, probability, tie, _sentence(device, gpu_name, factor, probability, tie, both))
 
 

@@ -55,6 +55,16 @@ def count(number: float, one: str, many: str | None = None) -> str:
     return f"{whole:,} {one if whole == 1 else many or one + 's'}"
 
 
+def often(number: float) -> str:
+    """How many times something happens; what is seen at all happens at least once.
+
+    >>> often(1), often(2.2), often(37.0), often(0.3)
+    ('once', 'twice', '37 times', 'once')
+    """
+    whole = max(1, round(number))
+    return {1: "once", 2: "twice"}.get(whole, f"{whole:,} times")
+
+
 def size(number: float) -> str:
     """Bytes.
 

@@ -135,7 +135,7 @@ def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: 
     measured = side.step_ms
     if device.step_ms is None or measured is None:
         return None
-    said = verdict(measured, step.draws, gpu.name)
+    said = verdict(measured, step.draws, gpu.name, gpu_ms=device.step_ms.mid)
     even = break_even(stream, pricing.scaled(step), measured, machine.cpu, gpu.name)
     evidence = Evidence(
         stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, facts=facts, gpu=gpu,

@@ -89,7 +89,7 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "images_strided": images * (1.0 - plain),
         "either": x.maximum(0.5 * flops, images + outputs),
     }
-    started = ramp(flops + images + outputs + filters)
+    started = ramp(flops * peak, (images + outputs + filters) * r.bandwidth)
     fixed = {
         "kernel": 1.0,
         "ramp": started,

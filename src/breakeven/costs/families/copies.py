@@ -43,6 +43,6 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
         "beyond_staged": x.maximum(moved - _STAGED, 0.0) / r.link,
         "beyond_4k": x.maximum(moved - 4096.0, 0.0) / r.link,
     }
-    fixed = {"kernel": 1.0, "ramp": link / (link + 1.0)}
-    kind = "pinned" if c["pinned"] > 0.0 else "pageable"
-    return [Part(f"{op}.{kind}", {}, traffic, fixed, (), link)]
+    if c["pinned"] > 0.0:
+        return [Part(f"{op}.pinned", {}, traffic, {"kernel": 1.0, "ramp": link / (link + 1.0)}, (), link)]
+    return [Part(f"{op}.pageable", {}, traffic, {"kernel": 1.0}, (), link)]

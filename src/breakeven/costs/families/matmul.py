@@ -78,7 +78,7 @@ def product(
         "right_beyond_l2": x.maximum(right - cached, 0.0),
         "out_beyond_l2": x.maximum(out - cached, 0.0),
     }
-    fixed = {"kernel": 1.0, "ramp": ramp(flops + left + right + out), "depth": k * 1e-3}
+    fixed = {"kernel": 1.0, "ramp": ramp(flops * peak, (left + right + out) * r.bandwidth), "depth": k * 1e-3}
     place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
     kind = x.where(flops >= _LONG, 0, x.where(flops >= _SHORT, 1, 2))
     found = Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype), kind=kind)

@@ -50,14 +50,16 @@ class Part(NamedTuple):  # and not a dataclass: a frozen one takes longer to mak
 SMOOTH: Final = 0.3
 
 
-#: µs of work at the data sheet's rates below which what was read off larger shapes fades out. The smallest products, convolutions
-#: and time steps that were measured in loops are 1 to 3 µs of work (DeepBench: 16 × 512 × 512, 8.4 MFLOP).
-_RAMP: Final = 0.5
+#: Operations and bytes of the smallest products and time steps that were measured in loops (DeepBench: 16 × 512 × 512, 8.4 MFLOP,
+#: 1.1 MB). What was read off these and larger ones fades out below.
+_LEAST_FLOPS: Final = 8e6
+_LEAST_BYTES: Final = 1e6
 
 
-def ramp(work_us: Values) -> Values:
-    """Share of a large shape's own start-up that a call has with so many µs of work at the data sheet's rates; 0 to 1."""
-    return work_us / (work_us + _RAMP)
+def ramp(flops: Values, moved: Values) -> Values:
+    """Share of a large shape's own start-up that a call of so many operations and bytes has: 0 to 1."""
+    size = flops / _LEAST_FLOPS + moved / _LEAST_BYTES
+    return size / (size + 0.5)
 
 
 def waves(x: Arithmetic, tiles: Values, tile_us: Values, flops_us: Values, sms: float) -> Values:

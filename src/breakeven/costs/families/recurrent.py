@@ -64,10 +64,11 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
         "states_of_gates": states * gates,
     }
     depth = steps * hidden * 1e-3
-    step = ramp((flops + read + states) / steps)
+    work, moved = flops * peak / steps, (read + states) * r.bandwidth / steps
+    step = ramp(work, moved)
     fixed = {
         "kernel": 1.0,
-        "ramp": ramp(flops + read + states),
+        "ramp": ramp(work * steps, moved * steps),
         "steps": steps,
         "ramp_steps": steps * step,
         f"ramp_steps_{op}": steps * step,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from breakeven.diagnose.evidence import Evidence, sites_of
-from breakeven.diagnose.wording import count, of_step, size
+from breakeven.diagnose.wording import of_step, often, size
 from breakeven.results.records import Finding
 from breakeven.whatif.without_host_work import side_rows, without_host_work
 
@@ -35,7 +35,7 @@ def memory(evidence: Evidence) -> Finding | None:
         cause="memory",
         price_ms=price,
         sentence=(
-            f"The memory cache is emptied {count(max(1.0, evidence.per_step(rows)), 'time')} a step, and filled again from "
+            f"The memory cache is emptied {often(evidence.per_step(rows))} a step, and filled again from "
             f"the driver: {of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),
         sites=sites_of(evidence, rows, lambda at: without_host_work(stream, at, ops=EMPTYING)),

@@ -28,7 +28,7 @@ def no_gpu_visible(evidence: Evidence) -> Finding | None:
     if gpu_wins(evidence) and cpu is not None and gpu is not None:
         price = Interval(cpu.low - gpu.high, cpu.mid - gpu.mid, cpu.high - gpu.low)
         factor = times(cpu.mid / gpu.mid) if gpu.mid > 0 else "many times"
-        sentence = f"{said}: {ms(cpu.mid)} a step, {factor} what {evidence.device.name} would need."
+        sentence = f"{said}: {ms(cpu.mid)} a step, {factor} what a {evidence.device.name} would need."
     else:
         price, sentence = None, f"{said}; for this training that is no loss."
     return Finding(

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from breakeven.diagnose.evidence import Evidence, sites_of
-from breakeven.diagnose.wording import count, of_step
+from breakeven.diagnose.wording import of_step, often
 from breakeven.results.records import Finding
 from breakeven.timeline import edit, schema
 from breakeven.whatif.without_syncs import sync_rows, without_syncs
@@ -48,7 +48,7 @@ def sync_bound(evidence: Evidence) -> Finding | None:
         cause="sync",
         price_ms=price,
         sentence=(
-            f"The host stops {count(max(1.0, evidence.per_step(rows)), 'time')} a step to wait for the GPU "
+            f"The host stops {often(evidence.per_step(rows))} a step to wait for the GPU "
             f"({', '.join(list(kinds)[:3])}{where}), and the GPU then waits for the host: "
             f"{of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),

@@ -10,7 +10,7 @@ import polars as pl
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.frames import lines_of
 from breakeven.diagnose.imported.rules.finding import finding, longest, part
-from breakeven.diagnose.wording import count
+from breakeven.diagnose.wording import often
 from breakeven.results.records import Finding
 from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
@@ -38,7 +38,7 @@ def sync_bound(evidence: TraceEvidence) -> Finding | None:
     sites = lines_of(evidence.timeline, waits)
     where = f"in {sites[0].text} at {sites[0].file}:{sites[0].line}" if sites else f"inside {_around(evidence, waits)}"
     sentence = (
-        f"The host stops {count(max(1.0, waits.height / evidence.count), 'time')} a step to wait for the GPU ({where}), and the "
+        f"The host stops {often(waits.height / evidence.count)} a step to wait for the GPU ({where}), and the "
         f"GPU then waits for the host: {part(evidence, price)}."
     )
     return replace(finding(evidence, "sync_bound", "sync", price, sentence, ("metrics_on_device",)), sites=sites)
