@@ -59,7 +59,7 @@ _LEAST_BYTES: Final = 1e6
 def ramp(flops: Values, moved: Values) -> Values:
     """Share of a large shape's own start-up that a call of so many operations and bytes has: 0 to 1."""
     size = flops / _LEAST_FLOPS + moved / _LEAST_BYTES
-    return size / (size + 0.5)
+    return size * size / (size * size + 0.25)
 
 
 def waves(x: Arithmetic, tiles: Values, tile_us: Values, flops_us: Values, sms: float) -> Values:
