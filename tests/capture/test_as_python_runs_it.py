@@ -211,3 +211,10 @@ time.sleep(0.2)
     lines = [result.cpu.segments[at][0] for at in result.virtual.segments]
     assert lines == [6, 7, 8]
     assert sum(result.cpu.principal.samples_ns) < 200_000_000
+
+
+def test_the_batch_is_that_of_the_call_that_learns_not_of_the_agent_that_acts(run_script: Run) -> None:
+    acting = training().replace("    loss =", "    with torch.no_grad(): net(torch.ones(1, 4, device='cuda'))\n    loss =")
+    result = run_script(acting)
+    assert result.cpu is not None
+    assert result.cpu.batch == 8
