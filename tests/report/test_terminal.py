@@ -61,6 +61,11 @@ def test_a_prediction_never_looks_like_a_measurement() -> None:
     assert "±" not in predicted
 
 
+def test_what_was_measured_once_has_no_spread() -> None:
+    shown = page(replace(CPU_WINS, unit="run", steps={"warmup": 0, "measured": 1, "recorded": 1}))
+    assert "1.34 ms  measured once" in shown
+
+
 def test_a_measured_gpu_looks_measured() -> None:
     shown = page(replace(CPU_WINS, devices=(CPU, replace(T4, source="measured"))))
     assert "predicted (" not in shown

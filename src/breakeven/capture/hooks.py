@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 import torch
 from torch.optim.optimizer import register_optimizer_step_post_hook
@@ -55,20 +55,30 @@ def _listen_to_loader(steps: Steps, batch: Batch, clock: Callable[[], int]) -> N
     base.__next__ = following  # type: ignore[method-assign]  # the ear itself
 
 
-def catch_batch(batch: Batch) -> Callable[[], None]:
-    """Look at the next outermost module call, once, and at no later one; returns what gives up looking.
+#: So many module calls without gradients are passed over before one of them is taken for the step's own.
+PATIENCE: Final = 50
 
-    A recurrent network that is not `batch_first` has its batch in the second dimension.
+
+def catch_batch(batch: Batch) -> Callable[[], None]:
+    """Look at the next outermost module call that may learn, once, and at no later one; returns what gives up looking.
+
+    Calls without gradients (an agent that acts, a validation) count only where no other comes among the next `PATIENCE`. A
+    recurrent network that is not `batch_first` has its batch in the second dimension.
     """
     module = torch.nn.Module
     ordinary = module.__call__
+    left = PATIENCE
 
     def restore() -> None:
         module.__call__ = ordinary  # type: ignore[method-assign]  # puts back what was there
 
     def looking(self: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:  # passed on as they are
-        restore()
-        if batch.from_module is None:
+        nonlocal left
+        left -= 1
+        learns = torch.is_grad_enabled()
+        if learns or left <= 0:
+            restore()
+        if batch.from_module is None or learns:
             batch.from_module = _batch_of(self, [*args, *kwargs.values()])
             _ask_cell(self, batch)
         return ordinary(self, *args, **kwargs)

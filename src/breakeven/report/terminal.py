@@ -134,20 +134,23 @@ def _devices(report: WhyReport, paper: Paper) -> RenderableType:
         table.add_column("Against the CPU")
     for device in report.devices:
         style = "italic" if device.source == "predicted" else "bold"
-        cells = [f"  {paper.short(device.name, _NAME)}", *_step_cells(device)]
+        cells = [
+            f"  {paper.short(device.name, _NAME)}",
+            *_step_cells(device, report.steps.get("measured") if device.kind == "cpu" else None),
+        ]
         cells += [_rate(device)] if wide else []
         cells += [against.get(device.name, "")] if against else []
         table.add_row(*(Text(paper.short(c, 60) if i else c, style=style) for i, c in enumerate(cells)))
     return Group(table, *(paper.text(line, style="dim", indent=2) for line in _meaning(report)))
 
 
-def _step_cells(device: DeviceResult) -> tuple[str, str]:
+def _step_cells(device: DeviceResult, samples: int | None) -> tuple[str, str]:
     step = device.step_ms
     if step is None:
         return "–", "not " + device.source
     if device.source == "predicted":
         return f"≈ {duration(step.mid, PREDICTED_DIGITS)}", predicted(step)
-    return duration(step.mid, MEASURED_DIGITS), measured(step)
+    return duration(step.mid, MEASURED_DIGITS), "measured once" if samples == 1 else measured(step)
 
 
 def _rate(device: DeviceResult) -> str:

@@ -216,3 +216,14 @@ def test_equal_calls_are_kept_once():
 
     found = record(step)
     assert (len(found.rows), found.stream.calls.height) == (100, 2)
+
+
+def test_the_batch_is_that_of_the_call_that_learns_not_of_the_agent_that_acts():
+    net = nn.Linear(4, 2)
+
+    def step():
+        with torch.no_grad():
+            net(torch.rand(1, 4, device="cuda"))
+        net(torch.rand(32, 4, device="cuda"))
+
+    assert record(step, before=net.cuda).stream.batch == 32

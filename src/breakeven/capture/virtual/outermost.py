@@ -20,6 +20,7 @@ class Outermost:
         self._lift = lift
         self._depth = 0
         self.batch: int | None = None
+        self._learned = False  # whether that call could learn: one that cannot (an agent that acts) gives way to one that can
 
     def install(self, patches: Patches) -> None:
         """Patch `nn.Module.__call__`."""
@@ -29,8 +30,8 @@ class Outermost:
         def call(module: torch.nn.Module, *args: Any, **kwargs: Any) -> Any:  # Any: a module's arguments and result
             if watch._depth or not watch._recorder.is_mine() or watch._recorder.folding:
                 return real(module, *args, **kwargs)
-            if watch._recorder.rows is not None and watch.batch is None and any(True for _ in module.parameters()):
-                watch.batch = _leading(args, kwargs)
+            if watch._recorder.rows is not None:
+                watch._look(module, args, kwargs)
             watch._depth += 1
             try:
                 if watch._lift is not None:
@@ -40,6 +41,12 @@ class Outermost:
                 watch._depth -= 1
 
         patches.set(torch.nn.Module, "__call__", call)
+
+    def _look(self, module: torch.nn.Module, args: Any, kwargs: Any) -> None:  # Any: a module's arguments
+        learns = torch.is_grad_enabled()
+        if (self.batch is None or (learns and not self._learned)) and any(True for _ in module.parameters()):
+            self.batch = _leading(args, kwargs)
+            self._learned = learns
 
 
 def _leading(args: Any, kwargs: Any) -> int | None:  # Any: a module's arguments

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from breakeven.diagnose.evidence import Evidence
-from breakeven.diagnose.wording import ms
+from breakeven.diagnose.wording import count, ms
 from breakeven.results.records import Finding
 from breakeven.whatif.scale_batch import scale_batch
 
@@ -36,8 +36,9 @@ def small_batch(evidence: Evidence) -> Finding | None:
         cause="small_kernel" if small > launch else "launch",
         price_ms=price,
         sentence=(
-            f"{batch} samples a step leave the GPU mostly idle: a step of {FACTOR * batch:,} would take {ms(larger)} "
-            f"where {FACTOR} steps of today take {ms(FACTOR * evidence.step_ms)}."
+            f"{count(batch, 'sample')} a step {'leaves' if batch == 1 else 'leave'} the GPU mostly idle: "
+            f"a step of {FACTOR * batch:,} would take {ms(larger)} where {FACTOR} steps of today take "
+            f"{ms(FACTOR * evidence.step_ms)}."
         ),
         remedies=("larger_batch",),
     )
