@@ -30,9 +30,9 @@ _PRESETS: tuple[Host, ...] = (
         1.5,
         2.2,
         3.1,
-        "Google Colab virtual machine, two virtual CPUs of a 2.0-2.3 GHz Xeon: what the one report from Colab itself asks for ("
-        "a char-RNN at 340 steps a second on its GPU runtime). Lower end: eager calls on other clouds' hosts of a T4 (26 us per add) "
-        "and a V100 (32 us) against the profile's 17; upper end as far above",
+        "Google Colab virtual machine, two virtual CPUs of a 2.0-2.3 GHz Xeon: what the one report from Colab itself asks for "
+        "(a char-RNN at 340 steps a second on its GPU runtime). Lower end: eager calls on other clouds' hosts of a T4 (26 us "
+        "per add) and a V100 (32 us) against the profile's 17; upper end as far above",
     ),
     Host(
         "a100 server",

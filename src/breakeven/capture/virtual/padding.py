@@ -74,7 +74,6 @@ class Padding:
 
     def _packing(self, real: Callable[..., Any]) -> Callable[..., Any]:  # Any: a packed sequence
         @wraps(real)
-<<<<<<< HEAD
         def pack_padded_sequence(
             input: Any,  # noqa: A002  # the name that torch gives it
             lengths: Any,
@@ -84,12 +83,6 @@ class Padding:
             if self._is_watched() and isinstance(input, torch.Tensor) and input.dim() > 1:
                 self._packed.add(int(input.shape[1 if batch_first else 0]))
             return real(input, lengths, batch_first, enforce_sorted)
-=======
-        def pack_padded_sequence(padded: Any, lengths: Any, batch_first: bool = False, *args: Any, **kwargs: Any) -> Any:
-            if self._is_watched() and isinstance(padded, torch.Tensor) and padded.dim() > 1:
-                self._packed.add(int(padded.shape[1 if batch_first else 0]))
-            return real(padded, lengths, batch_first, *args, **kwargs)
->>>>>>> break
 
         return pack_padded_sequence
 
