@@ -103,7 +103,8 @@ OPTIONS: dict[str, Options] = {
     "conv2d": Options(0.3, None, 0.2, least_rows=500, kernel_us=8.0, ramp_us=15.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
-        (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)), Options(kernel_us=5.0, ramp_us=5.0)
+        (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
+        Options(kernel_us=5.0, ramp_us=5.0),
     ),
     "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
     **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, ramp_us=40.0, floor_us=0.8)),
