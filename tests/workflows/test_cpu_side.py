@@ -66,3 +66,14 @@ def test_without_a_loader_the_recorded_waits_stand() -> None:
     settled = recorded(caught(timed(5, 5, 5, waits_ms=(0, 0, 0)), stream(wait_ns=7_000_000)))
     assert settled is not None
     assert edit.host_ns(settled)[::31].tolist() == [7e6] * 3
+
+
+@pytest.mark.parametrize("count", [1, 2, 4])
+def test_few_samples_that_are_long_are_surer_than_few_that_are_short(count: int) -> None:
+    """They have averaged over their own noise; how far the machine drifts between them stays."""
+    long, short = step_of(timed(*(1000.0,) * count)), step_of(timed(*(0.1,) * count))
+    assert long is not None
+    assert short is not None
+    assert long.low <= long.mid <= long.high
+    assert long.high / long.mid <= short.high / short.mid
+    assert (long.mid, short.mid) == (1e9, 1e5)
