@@ -60,7 +60,7 @@ class Trained:
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
 
     def limits(self, group: Group) -> np.ndarray:
-        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part; `TINY` where launches are nearly all."""
+        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest part; `TINY` where a launch is nearly all."""
         parts = []
         for kind in ("compute", "traffic", "fixed"):
             parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))

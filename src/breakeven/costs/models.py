@@ -67,8 +67,8 @@ class Model:
     Attributes:
         weights: of compute, traffic and fixed terms, each by name; none is negative.
         grid: logarithms of the corrections, or None.
-        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time; the
-            tenth where hardly anything but launches is paid for.
+        low, high: factors of the 90 % interval, by the kind of shape (three) and what limits: compute, bandwidth or fixed time;
+            the tenth where hardly anything but launches is paid for.
     """
 
     compute: tuple[tuple[str, float], ...]
@@ -90,7 +90,7 @@ class Model:
         return _weighted(self.least, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
-        """The factor from the table of corrections; it never raises the `share` of a product's base."""
+        """The factor from the table of corrections. It never raises the `share` of a product that is its base."""
         if self.grid is None:
             return 1.0
         value = self.grid.at(x, part.coordinates) * _STEP
