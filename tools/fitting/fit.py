@@ -26,8 +26,9 @@ class Options:
         kernel_us: no more fixed time than this per kernel, however small. No row of products, convolutions or NeuSight's (they
             begin at 1.5 times the eager floor, 50 to 100 µs) is small enough to say: kernels of negligible work in traces are.
             Products 2 to 4 µs on a GP100, 3 to 9.5 on A100s, 5.8 to 6.9 on an H100, 6.3 on a B200, 4.9 on an MI300X, 12 on an
-            MI250 (`addmm` of 5 × 128 × 128); convolutions 3 to 6 µs on an A100, a B200 and an RTX 2080 Ti; rows 2 to 10 µs;
-            streams 1 to 5 µs; copies of a few bytes 0.8 to 3 µs.
+            MI250 (`addmm` of 5 × 128 × 128); rows 2 to 10 µs; streams 1 to 7 µs; copies of a few bytes 0.8 to 3 µs.
+            No trace holds a whole convolution that small: the shortest kernel of one takes 5.7 µs (A100, a gradient), the helpers
+            beside it 2 to 3 µs (A100, RTX 2080 Ti), hence 8 µs.
         floor_us: and no less, for the same reason: the README of the measurements leaves 2.5 µs of a kernel's own fixed time in
             NeuSight's rows; gpu-benches' launches take 2.0 to 3.3 µs.
         step_us: the same of a time step, two or three such kernels in a chain.
@@ -60,7 +61,7 @@ class Trained:
         return np.maximum(group.terms @ np.array([self.weights.get(n, 0.0) for n in group.names]), 1e-6)
 
     def limits(self, group: Group) -> np.ndarray:
-        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest; `TINY` where launches are nearly all."""
+        """Per row 3 · kind + 0, 1 or 2: compute, traffic or fixed time is the largest; `TINY` where launches are most of it."""
         parts = []
         for kind in ("compute", "traffic", "fixed"):
             parts.append(group.terms @ np.array([self.weights.get(n, 0.0) if n.startswith(kind) else 0.0 for n in group.names]))

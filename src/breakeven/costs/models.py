@@ -90,7 +90,7 @@ class Model:
         return _weighted(self.least, part.fixed)
 
     def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
-        """The factor from the table of corrections; it never raises the `share` of a product's base."""
+        """The factor from the table of corrections. It never raises the `share` of a product that is its base."""
         if self.grid is None:
             return 1.0
         value = self.grid.at(x, part.coordinates) * _STEP
