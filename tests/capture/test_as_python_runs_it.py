@@ -219,3 +219,33 @@ def test_the_batch_is_that_of_the_call_that_learns_not_of_the_agent_that_acts(ru
     result = run_script(acting)
     assert result.cpu is not None
     assert result.cpu.batch == 8
+
+
+@pytest.mark.parametrize(
+    "made",
+    ["torch.set_default_device('cuda')\nnet = torch.nn.Linear(4, 4)", "with torch.device('cuda'): net = torch.nn.Linear(4, 4)"],
+    ids=["default device", "device as a context"],
+)
+def test_parameters_that_are_made_on_the_device_are_recorded_as_they_were_timed(run_script: Run, made: str) -> None:
+    source = (
+        training()
+        .replace('net = torch.nn.Linear(4, 4).to("cuda")', made)
+        .replace("SGD(net.parameters(), lr=0.1)", "Adam(net.parameters())")
+    )
+    assert made in source
+    result = run_script(source, passes=("cpu", "virtual"))
+    assert result.error() is None
+    assert result.cpu is not None
+    assert result.cpu.principal is not None
+    assert result.cpu.principal.device == "cuda"
+
+
+def test_a_users_file_that_is_opened_to_be_emptied_is_emptied_in_the_copy_alone(run_script: Run, tmp_path: Path) -> None:
+    (tmp_path / "log.txt").write_text("theirs")
+    source = (
+        "import os\nhandle = os.open('log.txt', os.O_WRONLY | os.O_TRUNC)\nos.write(handle, b'new')\nos.close(handle)\n"
+        "assert open('log.txt').read() == 'new'\n"
+        "try:\n    os.open('none.txt', os.O_WRONLY | os.O_TRUNC)\nexcept FileNotFoundError:\n    pass\nelse:\n    raise AssertionError\n"
+    )
+    assert run_script(source + training()).error() is None
+    assert (tmp_path / "log.txt").read_text() == "theirs"

@@ -54,7 +54,7 @@ def install() -> Asked:
     here = _translator(asked)
     _moves(asked, here)
     _factories(here)
-    _defaults(here)
+    _defaults(asked, here)
     _mixed_precision()
     _files(here)
     _loaders_and_modules()
@@ -194,7 +194,7 @@ def _made(original: Callable[..., Any], here: Callable[[Any], Any]) -> Callable[
     return made
 
 
-def _defaults(here: Callable[[Any], Any]) -> None:
+def _defaults(asked: Asked, here: Callable[[Any], Any]) -> None:
     from torch.utils import _device
 
     begin = _device.DeviceContext.__init__
@@ -206,6 +206,14 @@ def _defaults(here: Callable[[Any], Any]) -> None:
             self.device = local  # the very object, so that `here` knows it again
 
     replace(_device.DeviceContext, "__init__", context)
+    add = torch.optim.Optimizer.add_param_group
+
+    def group(self: torch.optim.Optimizer, param_group: dict[str, Any]) -> None:  # as torch takes it
+        add(self, param_group)
+        if asked.last == "cuda":  # parameters that were made in place: later the optimizer itself names the CPU for its counts
+            asked.moved.update((id(p), weakref.ref(p)) for p in self.param_groups[-1]["params"])
+
+    replace(torch.optim.Optimizer, "add_param_group", group)
     set_type = torch.set_default_tensor_type
 
     def default_type(kind: Any) -> None:  # a type or its name

@@ -87,7 +87,8 @@ def _os_open(overlay: Overlay, before: Callable[..., Any]) -> Callable[..., Any]
         if flags & _WRITES:
             if flags & os.O_EXCL and flags & os.O_CREAT and overlay.exists(name):
                 raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), path)
-            place = overlay.to_write(name, not flags & os.O_TRUNC)
+            emptied = flags & os.O_TRUNC and flags & os.O_CREAT  # without O_CREAT there has to be a file to empty
+            place = overlay.to_write(name, not emptied)
         else:
             place = overlay.to_read(name)
         return _named(path, lambda: before(place, flags, mode))  # type: ignore[no-any-return]  # a descriptor
