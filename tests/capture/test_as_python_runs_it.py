@@ -245,7 +245,8 @@ def test_a_users_file_that_is_opened_to_be_emptied_is_emptied_in_the_copy_alone(
     source = (
         "import os\nhandle = os.open('log.txt', os.O_WRONLY | os.O_TRUNC)\nos.write(handle, b'new')\nos.close(handle)\n"
         "assert open('log.txt').read() == 'new'\n"
-        "try:\n    os.open('none.txt', os.O_WRONLY | os.O_TRUNC)\nexcept FileNotFoundError:\n    pass\nelse:\n    raise AssertionError\n"
+        "try:\n    os.open('none.txt', os.O_WRONLY | os.O_TRUNC)\n"
+        "except FileNotFoundError:\n    pass\nelse:\n    raise AssertionError\n"
     )
     assert run_script(source + training()).error() is None
     assert (tmp_path / "log.txt").read_text() == "theirs"

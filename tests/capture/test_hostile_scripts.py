@@ -247,3 +247,8 @@ def test_a_script_that_fails_on_the_virtual_gpu_alone_is_no_answer_and_says_why(
     error = capture(CaptureRequest("train.py", cwd=str(tmp_path), steps=5)).error()
     assert isinstance(error, NoAnswer)
     assert "recorded nothing: ValueError: only there" in str(error)
+
+
+def test_one_step_is_not_called_steps(run_script: Run) -> None:
+    result = run_script(training("if step == 0: raise ValueError('boom')"))
+    assert str(result.error()) == "the script failed after 1 step: ValueError: boom"

@@ -52,7 +52,7 @@ class CaptureResult:
         for part in timed:
             if part.end.failed:
                 count = len(part.principal.samples_ns) if part.principal is not None else 0
-                after = f" after {count} steps" if count else " before its first step ended"
+                after = f" after {count} step{'s' if count > 1 else ''}" if count else " before its first step ended"
                 return ScriptFailed(f"the script failed{after}: {part.end.text}")
         for part in timed:
             idle = self.virtual is None or self.virtual.device_rows == 0

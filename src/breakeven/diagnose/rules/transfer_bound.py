@@ -46,7 +46,7 @@ def transfer_bound(evidence: Evidence) -> Finding | None:
         sentence=(
             f"{'The run' if stream.unit == 'run' else 'Every step'} sends {size(_bytes(evidence, rows))} to the GPU in "
             f"{count(evidence.per_step(rows), 'copy', 'copies')}; "
-            f"without them it would save {of_step(max(0.0, price.mid), evidence.step_ms)}."
+            f"without copying it would save {of_step(max(0.0, price.mid), evidence.step_ms)}."
         ),
         sites=sites_of(evidence, rows, lambda at: without_copies(stream, at, ops=TO_DEVICE)),
         remedies=_remedies(evidence),
