@@ -7,12 +7,17 @@ from dataclasses import replace
 import pytest
 
 from breakeven.diagnose.evidence import CpuSide, Evidence
-from breakeven.diagnose.findings import of_device
+from breakeven.diagnose.findings import findings, of_device
 from breakeven.remedies import REMEDIES
-from breakeven.results import Interval
+from breakeven.results import Interval, Remedy
 from breakeven.workflows import advice
 from breakeven.workflows.advice import LEAST_SHARE, gains
 from tests.diagnose.literal_streams import Script, evidence
+
+
+def told_of(evidence: list[Evidence]) -> tuple[Remedy, ...]:
+    """The remedies of the evidence's own findings."""
+    return gains(evidence, findings(evidence))
 
 
 def launches(count: int = 60, gpu: str = "Literal GPU", cpu_ms: float = 5.0) -> Evidence:
@@ -33,7 +38,7 @@ def named(one: Evidence) -> set[str]:
 
 def test_only_remedies_that_a_finding_names_are_given() -> None:
     one = launches()
-    told = gains([one])
+    told = told_of([one])
     assert told
     assert {r.id for r in told} <= named(one)
     assert all(r.sentence == REMEDIES[r.id].title and r.device == "Literal GPU" for r in told)
@@ -41,7 +46,7 @@ def test_only_remedies_that_a_finding_names_are_given() -> None:
 
 def test_a_gain_is_what_the_rewritten_stream_saves() -> None:
     one = launches()
-    found = {r.id: r.gain_ms for r in gains([one])}
+    found = {r.id: r.gain_ms for r in told_of([one])}
     rewrite = REMEDIES["cuda_graph"].rewrite
     assert rewrite is not None
     assert found["cuda_graph"] == one.price(rewrite(one.stream))
@@ -51,21 +56,21 @@ def test_the_largest_part_of_its_own_step_comes_first_and_what_has_no_price_last
     """Of two devices too: a step of 600 operations has the larger gain in milliseconds, and that is no reason."""
     both = [launches(60, "A"), launches(600, "B")]
     steps = {one.device.name: one.step_ms for one in both}
-    shares = [0.0 if r.gain_ms is None else r.gain_ms.mid / steps[r.device] for r in gains(both)]
+    shares = [0.0 if r.gain_ms is None else r.gain_ms.mid / steps[r.device] for r in told_of(both)]
     assert shares == sorted(shares, reverse=True)
-    assert {r.device for r in gains(both)} == {"A", "B"}
+    assert {r.device for r in told_of(both)} == {"A", "B"}
 
 
 def test_what_saves_next_to_nothing_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     one = launches()
-    assert all(r.gain_ms is None or r.gain_ms.mid >= LEAST_SHARE * one.step_ms for r in gains([one]))
+    assert all(r.gain_ms is None or r.gain_ms.mid >= LEAST_SHARE * one.step_ms for r in told_of([one]))
     monkeypatch.setattr(advice, "LEAST_SHARE", 1.1)
-    assert all(r.gain_ms is None for r in gains([one])), "nothing saves more than the whole step"
+    assert all(r.gain_ms is None for r in told_of([one])), "nothing saves more than the whole step"
 
 
 def test_no_more_than_a_handful_for_a_device(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(advice, "MOST", 1)
-    assert [r.device for r in gains([launches(60, "A"), launches(60, "B")])] == ["A", "B"]
+    assert [r.device for r in told_of([launches(60, "A"), launches(60, "B")])] == ["A", "B"]
 
 
 def test_going_to_the_cpu_saves_the_difference_with_the_worst_of_both_ends() -> None:
@@ -79,4 +84,4 @@ def test_going_to_the_cpu_saves_the_difference_with_the_worst_of_both_ends() -> 
 
 
 def test_a_device_without_findings_gets_no_advice() -> None:
-    assert gains([]) == ()
+    assert told_of([]) == ()

@@ -42,9 +42,8 @@ _PATCHES: Final = (4.0, 8.0, 16.0)
 def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Rates, wanted: Wanted) -> Part:
     """One pass: n·p·q rows, k columns, c·r·s deep. The direction says which of the three is reduced; the arithmetic is the same.
 
-    The terms: the arithmetic, by kind of filter (1 × 1 is a plain product, 3 × 3 at stride 1 may run as Winograd, the rest goes
-    through a lowering); the same in whole tiles and waves, in patches of images, in padded channels; what a small side of the
-    product costs; the traffic of the images, the filters and the lowered matrix; the chain of the reduction; a kernel.
+    The terms: the arithmetic, by kind of filter (1 × 1 plain, 3 × 3 at stride 1 maybe Winograd, else lowered); the same in
+    whole tiles and waves, in patches, in padded channels; what a small side costs; traffic; the chain of the reduction; a kernel.
     """
     peak, size = r.matrix[dtype], float(ITEM_SIZE[dtype])
     p = x.maximum(x.ceil((c["h"] + 2.0 * c["pad_h"] - c["r"] + 1.0) / c["stride_h"]), 1.0)
@@ -97,9 +96,9 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "ramp_lowered": started * (1.0 - pointwise) * (1.0 - winograd),
         "ramp_winograd": started * winograd,
     }
-    least = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
-    return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(k), x.log2(channels)), least, kind=kind)
+    coordinates = (x.log2(rows), x.log2(k), x.log2(channels))
+    return Part(variant, compute, traffic, fixed, coordinates, flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area), kind=kind)
 
 
 def _in_patches(
