@@ -26,6 +26,13 @@ shown here is fold 4, which no weight and no interval has used, and devices left
 the forms of the formulas, their bounds and their options were chosen: its figures are what the chosen forms reach, and rows that nobody
 has looked at may come out somewhat worse. What a launch and a small kernel take at least and at most was read off public traces.
 A figure of a family is the mean, over its groups (source, device, dtype) of 12 rows or more (8 among copies and small kernels), of the group's median.
+
+## Whole steps
+
+This page is about time on the device alone. A step also has the host's time of issuing it, which is fitted to public traces
+(`costs/data/host.json`); for a GPU in this machine it is multiplied by `SAME_HOST` in `machine/hosts.py`, which was set from five
+public reports of users who timed the same script on both devices, and the Colab preset from one of them. Those five cases are
+therefore no blind test of `why`: what it says of them was partly put in.
 """
 
 PEERS = """
