@@ -62,7 +62,7 @@ lock:
 	@test -x build/lock/bin/uv || { $(PYTHON) -m venv build/lock && build/lock/bin/pip install --quiet uv; }
 	build/lock/bin/uv pip compile --quiet --universal --upgrade --python-version 3.10 --extra dev --extra torch \
 		--constraint requirements.in --no-header --no-annotate pyproject.toml \
-		| sed -e '/^\(nvidia\|cuda\)-/d' -e '/^triton==/d' -e 's/+cpu//' > requirements.lock
+		| sed -e '/^nvidia-ml-py/b' -e '/^\(nvidia\|cuda\)-/d' -e '/^triton==/d' -e 's/+cpu//' > requirements.lock
 
 clean:
 	rm -rf build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
