@@ -54,10 +54,15 @@ def measure(
             on_progress(f"warming up: {contestant.name}")
             readings.append(warm_up(contestant, patience, len(contestants)))
         before = [reading.contestant.backend.slowed() for reading in readings]
-        _rounds(readings, patience, on_progress)
+        try:
+            _rounds(readings, patience, on_progress)
+        except KeyboardInterrupt:  # what was finished is kept
+            if not _cut_to_whole_rounds(readings):
+                raise
         for reading, first in zip(readings, before, strict=True):
             reading.slowed = (first, reading.contestant.backend.slowed())
-            reading.energy_j = _energy(reading, patience)
+            if reading.stopped != "interrupted":
+                reading.energy_j = _energy(reading, patience)
     finally:
         if collected:
             gc.enable()
@@ -75,7 +80,7 @@ def _rounds(readings: Sequence[Reading], patience: Patience, on_progress: OnProg
             reading.contestant.enter()
             took = timed_batch(reading.contestant, reading.calls)
             reading.batch_ns.append(took)
-            if reading.contestant.backend.asynchronous and reading.calls > 1:
+            if _has_ends(reading):
                 alone = timed_batch(reading.contestant, 1)
                 reading.ends_ns.append(alone)
                 took += alone
@@ -90,6 +95,19 @@ def _rounds(readings: Sequence[Reading], patience: Patience, on_progress: OnProg
             look = int(rounds * _LOOKS) + 1
     for reading in readings:
         reading.stopped = "precise" if _is_precise(reading, patience) else "time_up"
+
+
+def _cut_to_whole_rounds(readings: Sequence[Reading]) -> int:
+    """Drop the round that was interrupted; how many are left."""
+    rounds = min(min(len(r.batch_ns), len(r.ends_ns) if _has_ends(r) else len(r.batch_ns)) for r in readings)
+    for reading in readings:
+        del reading.batch_ns[rounds:], reading.ends_ns[rounds:]
+        reading.stopped = "interrupted"
+    return rounds
+
+
+def _has_ends(reading: Reading) -> bool:
+    return reading.contestant.backend.asynchronous and reading.calls > 1
 
 
 def _is_precise(reading: Reading, patience: Patience) -> bool:

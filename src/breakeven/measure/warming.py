@@ -51,6 +51,8 @@ def warm_up(contestant: Contestant, patience: Patience, rivals: int) -> Reading:
             break
         _alone(reading)
     reading.steady = settled
+    if not settled:
+        reading.settled_at = max(reading.settled_at, len(reading.alone_ns) // 2)
     reading.idle_wait_ns = _idle_wait(contestant)
     reading.calls = _batch_of(reading, patience, rivals)
     reading.warmup_calls += len(reading.alone_ns)
@@ -120,7 +122,7 @@ def _batch_of(reading: Reading, patience: Patience, rivals: int) -> int:
     """Calls of a batch. Found by growing it, since a call in a row is often much shorter than one by itself."""
     share_ns = patience.seconds * NS_PER_S / rivals / _BATCHES
     coarse_ns = _STEPS * reading.clock_step_ns
-    single = median(reading.settled_alone_ns)
+    single = min(median(reading.settled_alone_ns), reading.alone_ns[-1])
     least = _ALONE * single if reading.contestant.backend.asynchronous else single
     wanted = max(min(max(_LEAST_NS, least), share_ns), coarse_ns)
     fewest = 2 if reading.contestant.backend.asynchronous and single * _BATCHES < patience.seconds * NS_PER_S / rivals else 1

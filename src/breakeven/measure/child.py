@@ -1,0 +1,56 @@
+"""The timing child: runs the user's code, so that whatever it does to its process stays there, and leaves its answer in a file.
+
+Started by `workflows.time` as `python -m breakeven.measure.child FOLDER`.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import traceback
+from pathlib import Path
+
+import msgspec
+
+from breakeven.errors import BreakevenError, Interrupted, ScriptFailed
+from breakeven.measure.request import ANSWER, PROGRESS, REQUEST, TimeRequest
+from breakeven.measure.timing import time_request
+from breakeven.results.timing import TimeReport
+
+
+def main(folder: str) -> None:
+    """Answer the request in a folder."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    place = Path(folder)
+    request = msgspec.json.decode((place / REQUEST).read_bytes(), type=TimeRequest)
+    content = msgspec.json.encode(_answer(request, place))
+    (place / f"{ANSWER}.part").write_bytes(content)
+    os.replace(place / f"{ANSWER}.part", place / ANSWER)
+
+
+def _answer(request: TimeRequest, place: Path) -> TimeReport:
+    def told(text: str) -> None:
+        (place / PROGRESS).write_text(text, encoding="utf-8")
+
+    try:
+        if request.tune_cpu:
+            from breakeven.measure.tuning import tune
+
+            return tune(request, told)
+        return time_request(request, told)
+    except BreakevenError as error:
+        return _nothing(request, str(error), error.slug)
+    except KeyboardInterrupt:
+        return _nothing(request, "interrupted before anything was known", Interrupted.slug)
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: whatever it raises
+        traceback.print_exc()
+        return _nothing(request, f"the code raised {type(error).__name__}: {error}", ScriptFailed.slug)
+
+
+def _nothing(request: TimeRequest, error: str, slug: str) -> TimeReport:
+    return TimeReport(request.target, (), error=error, failed=slug)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
