@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from breakeven.workflows.time import time_here as time
+
+__all__ = ["__version__", "step", "time"]
+
 __version__ = "0.1.0"
+
+#: Name → module and name in it: imported when asked for, so that `import breakeven` is free.
+_LAZY = {"time": ("breakeven.workflows.time", "time_here")}
 
 
 def step() -> None:
@@ -17,3 +27,16 @@ def step() -> None:
     mark = getattr(builtins, "__breakeven_step__", None)
     if mark is not None:
         mark()
+
+
+def __getattr__(name: str) -> object:
+    if name not in _LAZY:
+        raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _LAZY[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
