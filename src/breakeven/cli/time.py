@@ -18,9 +18,12 @@ _KINDS = (InputError, MissingExtra, NoAnswer, ScriptFailed, Interrupted)
 
 def command(
     target: Annotated[
-        str | None, typer.Argument(metavar="TARGET", help=f"MODULE:FUNCTION, FILE.py:FUNCTION, or one of: {', '.join(JOB_NAMES)}.")
+        str | None,
+        typer.Argument(metavar="TARGET", help=f"MODULE:FUNCTION, FILE.py:FUNCTION, or one of: {', '.join(JOB_NAMES)}."),
     ] = None,
-    code: Annotated[str | None, typer.Option("-c", metavar="CODE", help="Time this code instead; `device` is its device.")] = None,
+    code: Annotated[
+        str | None, typer.Option("-c", metavar="CODE", help="Time this code instead; `device` is its device.")
+    ] = None,
     setup: Annotated[str, typer.Option("--setup", metavar="CODE", help="Code that runs once before that of -c.")] = "",
     device: Annotated[
         list[str] | None,

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breakeven.measure.contestant import Patience, Reading
 from breakeven.results.records import Interval
@@ -14,6 +15,8 @@ from breakeven.stats.bootstrap import bootstrap_median
 from breakeven.stats.estimate import doubts as doubts_of
 from breakeven.stats.estimate import steady_from
 from breakeven.units import NS_PER_MS
+
+Floats = NDArray[np.float64]
 
 #: A careless reading misleads from this part of the honest number on, either way.
 _WRONG: Final = 0.1
@@ -62,13 +65,15 @@ def against(reading: Reading, base: Reading, level: float) -> Interval:
     return Interval(found.low, found.mid, found.high)
 
 
-def _doubts(reading: Reading, steady: np.ndarray, half: float, patience: Patience) -> tuple[Doubt, ...]:  # type: ignore[type-arg]  # of floats
+def _doubts(reading: Reading, steady: Floats, half: float, patience: Patience) -> tuple[Doubt, ...]:
     said = []
     if reading.clock_step_ns * _COARSE > median(reading.batch_ns):
         part = reading.clock_step_ns / median(reading.batch_ns)
         said.append(Doubt("coarse_clock", f"the clock is too coarse: one step of it is {100 * part:.2g} % of what was timed"))
     if not reading.steady and len(reading.alone_ns) > 1:
-        said.append(Doubt("not_steady", f"{len(reading.alone_ns)} calls of warm-up did not become steady; it may still get faster"))
+        said.append(
+            Doubt("not_steady", f"{len(reading.alone_ns)} calls of warm-up did not become steady; it may still get faster")
+        )
     if slow := _slowed(reading):
         said.append(Doubt("throttled", slow))
     said += [Doubt(which, _sentence(which, steady)) for which in doubts_of(steady)]
@@ -85,7 +90,7 @@ def _slowed(reading: Reading) -> str | None:
     return f"the device is slowed by its {after.split()[0]} limit"
 
 
-def _sentence(which: str, steady: np.ndarray) -> str:  # type: ignore[type-arg]  # of floats
+def _sentence(which: str, steady: Floats) -> str:
     n, third = len(steady), max(len(steady) // 3, 1)
     middle = float(np.median(steady))
     spread = 1.4826 * float(np.median(np.abs(steady - middle)))

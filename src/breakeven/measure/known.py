@@ -1,4 +1,4 @@
-"""Devices by the names that people type: `cpu`, `cuda`, `cuda:1`, `mps`, `xpu`, `gpu`. To add a kind: a backend, a line in `KINDS`."""
+"""Devices by the names that people type: `cpu`, `cuda`, `cuda:1`, `mps`, `xpu`, `gpu`. A new kind: a backend, a line here."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ def split_name(text: str) -> tuple[str, int]:
     kind, _, number = text.strip().lower().partition(":")
     kind = "cuda" if kind in ("hip", "rocm") else kind
     if kind not in (*KINDS, "gpu") or (number and not number.isdigit()):
-        raise InputError(f"no device is called {text!r}: there are {', '.join(KINDS)} and gpu (whichever is here), with :N for more")
+        raise InputError(
+            f"no device is called {text!r}: there are {', '.join(KINDS)} and gpu (whichever is here), with :N for more"
+        )
     return kind, int(number or 0)
 
 

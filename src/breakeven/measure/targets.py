@@ -1,4 +1,4 @@
-"""From what the user named to something that can be run so many times: a built-in job, a function, or code. Child process only."""
+"""From what the user named to something that can be run many times: a built-in job, a function, or code. Child process only."""
 
 from __future__ import annotations
 
@@ -138,7 +138,9 @@ def takes_device(function: Callable[..., object]) -> bool:
     except (TypeError, ValueError):  # built in: taken to need nothing
         return False
     needed = [
-        p.name for p in parameters if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != "device"
+        p.name
+        for p in parameters
+        if p.default is p.empty and p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name != "device"
     ]
     if needed:
         raise InputError(f"the function needs {', '.join(needed)}; wrap it into one that needs nothing, or only `device`")

@@ -1,4 +1,4 @@
-"""From cold to steady: the first call, calls by themselves until their level no longer changes, and how long a batch has to be."""
+"""From cold to steady: the first call, calls by themselves until their level no longer changes, and how long a batch is."""
 
 from __future__ import annotations
 

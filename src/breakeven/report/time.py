@@ -31,7 +31,10 @@ def render_time(report: TimeReport, width: int = 80, ascii_only: bool = False) -
         ascii_only: draws with ASCII alone.
     """
     paper = Paper(max(LEAST_WIDTH, min(width, MOST_WIDTH)), ascii_only)
-    parts: list[RenderableType] = [paper.text(f"breakeven time {paper.short(report.target, paper.width - 16)}", style="dim"), Text()]
+    parts: list[RenderableType] = [
+        paper.text(f"breakeven time {paper.short(report.target, paper.width - 16)}", style="dim"),
+        Text(),
+    ]
     for timing in report.timings:
         parts += [*_timing(timing, paper), Text()]
     if report.tuned is not None:

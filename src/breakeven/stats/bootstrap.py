@@ -55,8 +55,8 @@ def bootstrap_median(samples: ArrayLike, level: float = 0.95) -> MedianInterval:
 
     The bootstrap distribution of a median is known without drawing (Efron 1979, section 3): a resample's median lies at or below
     the k-th smallest sample where at least half of it does, which a binomial distribution gives. Of samples that hang together,
-    a resample is as large as they are worth, so that the interval is as wide as that many independent ones would make it. The ends
-    are interpolated between neighbouring samples, outwards.
+    a resample is as large as they are worth, so that the interval is as wide as that many independent ones would make it. Its
+    ends are interpolated between neighbouring samples.
 
     Args:
         samples: at least one, finite.

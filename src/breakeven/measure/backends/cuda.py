@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 from typing import Any
 
-#: Bits of NVML's clock event reasons (nvml.h): power cap; software and hardware thermal slow-down; hardware slow-down, power brake.
+#: Bits of NVML's clock event reasons (nvml.h): power cap; heat, by software, by hardware; hardware's own; power brake.
 _REASONS = ((0x4, "power"), (0x20, "thermal"), (0x40, "thermal"), (0x8, "thermal"), (0x80, "power"))
 
 
@@ -72,16 +72,15 @@ class Cuda:
 
 
 def _nvml(index: int) -> tuple[Any, Any] | None:  # NVML's module and handle have no types
-    """NVML and its handle of a device of PyTorch's (the two count differently, so the PCI address joins them)."""
+    """NVML and its handle of a device of PyTorch's (the two count differently, so the device's identity joins them)."""
     try:
-        import pynvml
+        import pynvml  # type: ignore[import-untyped]  # NVIDIA's binding has no types
         import torch
     except ModuleNotFoundError:
         return None
     try:
         pynvml.nvmlInit()
-        known = torch.cuda.get_device_properties(index)
-        address = f"{known.pci_domain_id:08x}:{known.pci_bus_id:02x}:{known.pci_device_id:02x}.0"
-        return pynvml, pynvml.nvmlDeviceGetHandleByPciBusId(address.encode())
+        identity = torch.cuda.get_device_properties(index).uuid
+        return pynvml, pynvml.nvmlDeviceGetHandleByUUID(f"GPU-{identity}".encode())
     except (pynvml.NVMLError, AttributeError, RuntimeError):  # no driver, an older PyTorch, ROCm
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import torch
 from torch import nn
 
@@ -27,13 +29,13 @@ def cnn(asked: Asked) -> Job:
     """Three convolutions of 3 x 3 with ReLU, forward and backward."""
     layers: list[nn.Module] = []
     flops = 0.0
-    for into, out in zip(_CHANNELS, _CHANNELS[1:], strict=False):
+    for into, out in pairwise(_CHANNELS):
         layers += [nn.Conv2d(into, out, 3, padding=1), nn.ReLU()]
         flops += 2.0 * 9 * into * out * _PIXELS**2 * asked.size
     net = nn.Sequential(*layers).to(asked.device, asked.torch_dtype())
     x = torch.randn(asked.size, 3, _PIXELS, _PIXELS, device=asked.device).to(asked.torch_dtype())
     if asked.channels_last:
-        net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)
+        net, x = net.to(memory_format=torch.channels_last), x.to(memory_format=torch.channels_last)  # type: ignore[call-overload]  # torch's stubs lack it
 
     def call() -> None:
         net.zero_grad()

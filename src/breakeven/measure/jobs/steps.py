@@ -44,7 +44,9 @@ def cnn_lstm(asked: Asked) -> Job:
         out, _ = recurrent(x.transpose(1, 2))
         return nn.functional.mse_loss(head(nn.functional.dropout(out[:, -1], 0.1)), target.to(asked.device))
 
-    return Job(_step(model, torch.optim.Adam(model.parameters(), lr=0.001), loss_of, clip=1.0, read=True), epoch=-(-256 // asked.size))
+    return Job(
+        _step(model, torch.optim.Adam(model.parameters(), lr=0.001), loss_of, clip=1.0, read=True), epoch=-(-256 // asked.size)
+    )
 
 
 def reviews(asked: Asked) -> Job:
