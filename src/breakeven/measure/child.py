@@ -10,6 +10,8 @@ import signal
 import sys
 import traceback
 from pathlib import Path
+from types import TracebackType
+from typing import Final
 
 import msgspec
 
@@ -17,6 +19,8 @@ from breakeven.errors import BreakevenError, Interrupted, ScriptFailed
 from breakeven.measure.request import ANSWER, PROGRESS, REQUEST, TimeRequest
 from breakeven.measure.timing import time_request
 from breakeven.results.timing import TimeReport
+
+_OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
 def main(folder: str) -> None:
@@ -44,8 +48,15 @@ def _answer(request: TimeRequest, place: Path) -> TimeReport:
     except KeyboardInterrupt:
         return _nothing(request, "interrupted before anything was known", Interrupted.slug)
     except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: whatever it raises
-        traceback.print_exc()
+        traceback.print_exception(type(error), error, _users_part(error.__traceback__))
         return _nothing(request, f"the code raised {type(error).__name__}: {error}", ScriptFailed.slug)
+
+
+def _users_part(trace: TracebackType | None) -> TracebackType | None:
+    """The traceback from the first frame on that is not ours."""
+    while trace is not None and trace.tb_frame.f_code.co_filename.startswith(_OURS):
+        trace = trace.tb_next
+    return trace
 
 
 def _nothing(request: TimeRequest, error: str, slug: str) -> TimeReport:

@@ -54,12 +54,12 @@ class Reading:
         first_ns: the very first call, waited for.
         alone_ns: calls by themselves, waited for, warm-up first.
         issued_ns: the same calls, the clock read before waiting.
-        idle_wait_ns: waiting for a device that has nothing to do.
-        clock_step_ns: smallest step of the clock seen.
+        clock_step_ns: step of the clock: what all of its readings are multiples of.
         steady: calls by themselves had become steady before batches began.
         calls: in each batch.
         batch_ns: batches, in the order taken.
         ends_ns: a call by itself right after each batch, where a batch has a begin and an end of its own; else empty.
+        ends_issued_ns: the same calls, the clock read before waiting.
         warmup_calls: calls before batches were timed.
         energy_j: of one call; None: not readable.
         slowed: reasons for a low clock, at the begin and the end.
@@ -70,13 +70,13 @@ class Reading:
     first_ns: int = 0
     alone_ns: list[int] = field(default_factory=list)
     issued_ns: list[int] = field(default_factory=list)
-    idle_wait_ns: int = 0
-    clock_step_ns: int = 1
+    clock_step_ns: int = 0
     steady: bool = False
     settled_at: int = 0
     calls: int = 1
     batch_ns: list[int] = field(default_factory=list)
     ends_ns: list[int] = field(default_factory=list)
+    ends_issued_ns: list[int] = field(default_factory=list)
     warmup_calls: int = 0
     energy_j: float | None = None
     slowed: tuple[str | None, str | None] = (None, None)
@@ -93,9 +93,9 @@ class Reading:
     @property
     def settled_alone_ns(self) -> list[int]:
         """Calls by themselves in the steady state."""
-        return self.alone_ns[self.settled_at :] or self.alone_ns[-1:]
+        return self.ends_ns or self.alone_ns[self.settled_at :] or self.alone_ns[-1:]
 
     @property
     def settled_issued_ns(self) -> list[int]:
         """The same, read before waiting."""
-        return self.issued_ns[self.settled_at :] or self.issued_ns[-1:]
+        return self.ends_issued_ns or self.issued_ns[self.settled_at :] or self.issued_ns[-1:]

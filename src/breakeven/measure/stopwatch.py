@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Final
 
 from breakeven.measure.contestant import Contestant, Patience, Reading
-from breakeven.measure.warming import timed_batch, warm_up
+from breakeven.measure.warming import timed_alone, timed_batch, warm_up
 from breakeven.stats.bootstrap import bootstrap_median
 from breakeven.units import NS_PER_S
 
@@ -81,8 +81,9 @@ def _rounds(readings: Sequence[Reading], patience: Patience, on_progress: OnProg
             took = timed_batch(reading.contestant, reading.calls)
             reading.batch_ns.append(took)
             if _has_ends(reading):
-                alone = timed_batch(reading.contestant, 1)
+                issued, alone, _ = timed_alone(reading.contestant)
                 reading.ends_ns.append(alone)
+                reading.ends_issued_ns.append(issued)
                 took += alone
             spent += took
         rounds += 1
@@ -101,7 +102,7 @@ def _cut_to_whole_rounds(readings: Sequence[Reading]) -> int:
     """Drop the round that was interrupted; how many are left."""
     rounds = min(min(len(r.batch_ns), len(r.ends_ns) if _has_ends(r) else len(r.batch_ns)) for r in readings)
     for reading in readings:
-        del reading.batch_ns[rounds:], reading.ends_ns[rounds:]
+        del reading.batch_ns[rounds:], reading.ends_ns[rounds:], reading.ends_issued_ns[rounds:]
         reading.stopped = "interrupted"
     return rounds
 

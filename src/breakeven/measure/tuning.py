@@ -29,6 +29,8 @@ from breakeven.results.timing import TimeReport, Timing, Tuned
 _PARTS: Final = (0.25, 0.35, 0.4)
 #: A setting has to save this part to be taken up; less is not worth a line of code.
 _WORTH: Final = 0.02
+#: Batches without which nothing is proven: fewer have no 95 % interval.
+_PROOF: Final = 6
 #: Compiling takes half a minute; with less patience than this it is not tried.
 _COMPILE_S: Final = 20.0
 #: Instructions without which bfloat16 is emulated, and slower.
@@ -208,7 +210,7 @@ def _tuned(best: Choice, timings: list[Timing], rejected: dict[str, str]) -> Tun
         return Tuned((), None, False, rejected, "The settings are as good as any that were tried.")
     times = timings[1].against
     gain = Interval(1 / times.high, 1 / times.mid, 1 / times.low)
-    proven = gain.low > 1
+    proven = gain.low > 1 and timings[1].samples >= _PROOF
     said = f"{gain.mid:.3g} times as fast ({gain.low:.3g} to {gain.high:.3g}, 95 %), on batches that had no part in the choice"
     sentence = f"Proven: {said}, with" if proven else f"Not proven, chosen by chance perhaps: {said}, with"
     return Tuned(best.code(), gain, proven, rejected, sentence)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil
+from math import ceil, gcd
 from statistics import median
 from typing import Final
 
@@ -27,6 +27,8 @@ _ALONE: Final = 8
 _LEAST_NS: Final = NS_PER_MS
 #: Batches that should fit into the time that is left.
 _BATCHES: Final = 40
+#: The same where the clock is so coarse that they have to be longer.
+_FEWEST: Final = 5
 _MOST_CALLS: Final = 10_000_000
 
 
@@ -40,7 +42,6 @@ def warm_up(contestant: Contestant, patience: Patience, rivals: int) -> Reading:
     """
     reading = Reading(contestant)
     clock = contestant.backend.clock_ns
-    reading.clock_step_ns = clock_step(contestant)
     contestant.enter()
     contestant.backend.synchronise()
     began = clock()
@@ -53,7 +54,6 @@ def warm_up(contestant: Contestant, patience: Patience, rivals: int) -> Reading:
     reading.steady = settled
     if not settled:
         reading.settled_at = max(reading.settled_at, len(reading.alone_ns) // 2)
-    reading.idle_wait_ns = _idle_wait(contestant)
     reading.calls = _batch_of(reading, patience, rivals)
     reading.warmup_calls += len(reading.alone_ns)
     return reading
@@ -69,32 +69,24 @@ def timed_batch(contestant: Contestant, calls: int) -> int:
     return backend.clock_ns() - began
 
 
-def clock_step(contestant: Contestant, tries: int = 5) -> int:
-    """Smallest step of the clock that is seen; 1 where it does not move by itself (a simulated one)."""
+def timed_alone(contestant: Contestant) -> tuple[int, int, int]:
+    """One call by itself: nanoseconds until it returned, until it was done, and what all clock readings are multiples of."""
     clock = contestant.backend.clock_ns
-    steps = []
-    for _ in range(tries):
-        began = now = clock()
-        for _ in range(100_000):
-            now = clock()
-            if now != began:
-                break
-        steps.append(now - began)
-    return max(min(steps), 1)
-
-
-def _alone(reading: Reading) -> int:
-    """One call: read before waiting, and after."""
-    contestant, clock = reading.contestant, reading.contestant.backend.clock_ns
     contestant.backend.synchronise()
     began = clock()
     contestant.run(1)
     issued = clock()
     contestant.backend.synchronise()
     ended = clock()
-    reading.issued_ns.append(issued - began)
-    reading.alone_ns.append(ended - began)
-    return ended - began
+    return issued - began, ended - began, gcd(began, issued, ended)
+
+
+def _alone(reading: Reading) -> int:
+    issued, whole, step = timed_alone(reading.contestant)
+    reading.issued_ns.append(issued)
+    reading.alone_ns.append(whole)
+    reading.clock_step_ns = gcd(reading.clock_step_ns, step)
+    return whole
 
 
 def _settled(reading: Reading) -> bool:
@@ -108,23 +100,13 @@ def _settled(reading: Reading) -> bool:
     return n - last >= _SETTLED and n - last >= n // 2
 
 
-def _idle_wait(contestant: Contestant) -> int:
-    times = []
-    for _ in range(9):
-        contestant.backend.synchronise()
-        began = contestant.backend.clock_ns()
-        contestant.backend.synchronise()
-        times.append(contestant.backend.clock_ns() - began)
-    return round(median(times))
-
-
 def _batch_of(reading: Reading, patience: Patience, rivals: int) -> int:
     """Calls of a batch. Found by growing it, since a call in a row is often much shorter than one by itself."""
     share_ns = patience.seconds * NS_PER_S / rivals / _BATCHES
     coarse_ns = _STEPS * reading.clock_step_ns
     single = min(median(reading.settled_alone_ns), reading.alone_ns[-1])
     least = _ALONE * single if reading.contestant.backend.asynchronous else single
-    wanted = max(min(max(_LEAST_NS, least), share_ns), coarse_ns)
+    wanted = max(min(max(_LEAST_NS, least), share_ns), min(coarse_ns, share_ns * _BATCHES / _FEWEST))
     fewest = 2 if reading.contestant.backend.asynchronous and single * _BATCHES < patience.seconds * NS_PER_S / rivals else 1
     calls = max(1, min(int(wanted / max(single, reading.clock_step_ns)), 100))
     while calls < _MOST_CALLS:

@@ -19,7 +19,7 @@ JOBS: dict[str, tuple[Make, int, str]] = {
     "elementwise": (elementwise, 1 << 24, "elements that are added"),
     "lstm": (lstm, 256, "hidden units of one layer, 100 time steps, batch 32, forward and backward"),
     "attention": (attention, 512, "positions, 8 heads of 64, batch 8"),
-    "cnn": (cnn, 32, "batch of 64 x 64 images through three convolutions, forward and backward"),
+    "cnn": (cnn, 8, "batch of 64 x 64 images through three convolutions, forward and backward"),
     "char_rnn": (char_rnn, 100, "window of a training step of examples/char_rnn.py"),
     "cnn_lstm": (cnn_lstm, 64, "batch of a training step of examples/cnn_lstm.py"),
     "reviews": (reviews, 300, "reviews in a training step of examples/reviews.py"),
