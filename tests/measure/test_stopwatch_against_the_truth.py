@@ -168,7 +168,9 @@ def test_contestants_take_turns_so_that_a_drift_cancels() -> None:
     with Fake(drifting) as device:
         one, two = Case(drifting, 1_000, 1, 500_000, False), Case(drifting, 1_000, 2, 500_000, False)
         patience = Patience(seconds=6, precision=0.0001)
-        first, second = measure([Contestant("one", device, one.run(device)), Contestant("two", device, two.run(device))], patience)
+        first, second = measure(
+            [Contestant("one", device, one.run(device)), Contestant("two", device, two.run(device))], patience
+        )
         against = judged(second, patience, first).against
     assert against is not None
     assert against.low <= 2.0 <= against.high

@@ -127,7 +127,13 @@ def test_a_healthy_machine_is_usable(machine: Machine) -> None:
     assert report.usable
     assert report.causes == ()
     (gpu,) = report.accelerators
-    assert (gpu.name, gpu.device, gpu.driver, gpu.compute_capability, gpu.usable) == ("Tesla T4", "cuda:0", "550.54.15", "7.5", True)
+    assert (gpu.name, gpu.device, gpu.driver, gpu.compute_capability, gpu.usable) == (
+        "Tesla T4",
+        "cuda:0",
+        "550.54.15",
+        "7.5",
+        True,
+    )
     assert gpu.memory_total_gb == pytest.approx(15360 * 1.048576e-3)
 
 
@@ -162,7 +168,9 @@ def test_a_driver_that_was_updated_while_loaded(machine: Machine) -> None:
     assert cause(machine.board().nodes().nvidia_smi(said, code=18).torch(init_error="x", count=0).look()) == "driver_mismatch"
 
 
-@pytest.mark.parametrize(("driver", "cuda", "error"), [("470.82.01", "12.6", TOO_OLD), ("550.54.15", "13.0", ""), ("390.1", "11.8", "")])
+@pytest.mark.parametrize(
+    ("driver", "cuda", "error"), [("470.82.01", "12.6", TOO_OLD), ("550.54.15", "13.0", ""), ("390.1", "11.8", "")]
+)
 def test_driver_too_old(machine: Machine, driver: str, cuda: str, error: str) -> None:
     machine.board().driver(driver).nodes().nvidia_smi(T4.replace("550.54.15", driver))
     report = machine.torch(cuda=cuda, init_error=error or "CUDA driver version is insufficient", count=0).look()
@@ -264,7 +272,9 @@ def test_a_torch_that_dies_is_said(machine: Machine) -> None:
         ),
     ],
 )  # fmt: skip
-def test_cores_are_those_that_this_process_may_use(machine: Machine, files: dict[str, str], cores: int, limit: str | None) -> None:
+def test_cores_are_those_that_this_process_may_use(
+    machine: Machine, files: dict[str, str], cores: int, limit: str | None
+) -> None:
     for path, text in files.items():
         machine.file(path, text)
     host = machine.torch(cuda=None).look().host
@@ -297,7 +307,13 @@ def test_code_for_one_architecture_runs_on_another(held: str, capability: str, f
 def test_the_made_up_torch_has_what_the_real_one_has() -> None:
     """Names that the stand-in offers are names of the real PyTorch, so that the tests above ask what would be asked."""
     torch = pytest.importorskip("torch")
-    for path in ("version.cuda", "backends.mps.is_built", "_C._cuda_getArchFlags", "cuda.get_device_properties", "cuda.mem_get_info"):
+    for path in (
+        "version.cuda",
+        "backends.mps.is_built",
+        "_C._cuda_getArchFlags",
+        "cuda.get_device_properties",
+        "cuda.mem_get_info",
+    ):
         found = torch
         for part in path.split("."):
             if part == "_cuda_getArchFlags" and torch.version.cuda is None:

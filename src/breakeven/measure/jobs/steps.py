@@ -84,13 +84,15 @@ def tiny_transformer(asked: Asked) -> Job:
     window, width = 100, 64
     layer = nn.TransformerEncoderLayer(width, nhead=4, dim_feedforward=128, dropout=0.0, batch_first=True, norm_first=True)
     into, encoder, out = nn.Linear(1, width), nn.TransformerEncoder(layer, 2, enable_nested_tensor=False), nn.Linear(width, 1)
-    model = nn.ModuleList([into, encoder, out]).to(asked.device)
+    model = nn.ModuleList([into, encoder, out])
+    model.register_parameter("position", nn.Parameter(0.1 * torch.randn(window, width)))
+    model = model.to(asked.device)
     mask = nn.Transformer.generate_square_subsequent_mask(window).to(asked.device)
     x, y = (torch.randn(asked.size, window, 1, device=asked.device) for _ in range(2))
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
 
     def loss_of() -> torch.Tensor:
-        return nn.functional.mse_loss(out(encoder(into(x), mask=mask, is_causal=True)), y)
+        return nn.functional.mse_loss(out(encoder(into(x) + model.position, mask=mask, is_causal=True)), y)
 
     return Job(_step(model, optimizer, loss_of, clip=1.0), epoch=-(-1599 // asked.size))
 
