@@ -2,11 +2,10 @@
 
     python benchmarks/time_beside_peers.py [--rounds N] [--seconds S] [--size N] [--pairs N]
 
-In each round each of the three measures once, in a changing order, each in a process of its own. Printed are: the median over rounds
-of each tool's median against breakeven's with the spread; each tool's interval as it gives it (breakeven: 95 % interval of the median;
-torch.utils.benchmark: interquartile range; pyperf: standard deviation over runs), and one of the same kind for all, the bootstrap
-interval of the median of its own samples as if they were independent. Then `--pairs` neighbouring runs of breakeven are compared: how
-often do their intervals meet?
+In each round each of the three measures once, in a changing order, each in a process of its own. Printed are each tool's median
+against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median;
+torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of the same kind for all, the bootstrap
+interval of the median of its samples. Then neighbouring runs of breakeven are compared (`--pairs`): do their intervals meet?
 """
 
 from __future__ import annotations
@@ -19,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 from breakeven.stats import bootstrap_median
@@ -109,10 +109,8 @@ def agreement(setup: str, seconds: float, pairs: int, folder: Path) -> None:
     """Neighbouring runs of breakeven: do their intervals meet?"""
     runs = [ours(setup, seconds, folder) and json.loads((folder / "last.json").read_text()) for _ in range(pairs + 1)]
     times = [run["call_ms"] for run in runs]
-    met = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in zip(times, times[1:], strict=False))
-    held = sum(
-        a["low"] <= b["mid"] <= a["high"] or b["low"] <= a["mid"] <= b["high"] for a, b in zip(times, times[1:], strict=False)
-    )
+    met = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairwise(times))
+    held = sum(a["low"] <= b["mid"] <= a["high"] or b["low"] <= a["mid"] <= b["high"] for a, b in pairwise(times))
     print(f"{met} of {pairs} neighbouring pairs of runs have intervals that meet; in {held} one holds the other's median")
 
 

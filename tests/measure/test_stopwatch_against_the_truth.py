@@ -76,15 +76,15 @@ def drawn(seed: int, *, traps: bool) -> Case:
         pause_every_ns=draw.choice([0, 400 * call]), pause_ns=draw.randint(1, 3) * call, seed=seed,
     )  # fmt: skip
     settings = Settings(
-        launch_ns=launch, latency_ns=draw.randint(1_000, 30_000), wait_ns=draw.randint(500, 10_000), queue=draw.choice([64, 1024]),
-        set_up_ns=set_up, clock_step_ns=draw.choice([1, 100, 1000]), noise=noise,
+        launch_ns=launch, latency_ns=draw.randint(1_000, 30_000), wait_ns=draw.randint(500, 10_000),
+        queue=draw.choice([64, 1024]), set_up_ns=set_up, clock_step_ns=draw.choice([1, 100, 1000]), noise=noise,
     )  # fmt: skip
     return Case(settings, host, kernels, kernel, waits=not traps)
 
 
 def timed(case: Case, patience: Patience | None = None) -> Timing:
     """As `breakeven time` measures it, with a patience of some thousand calls."""
-    asked = patience or Patience(seconds=max(800 * case.truth_ns(), 100_000_000) / 1e9)
+    asked = patience or Patience(seconds=max(1500 * case.truth_ns(), 100_000_000) / 1e9)
     with Fake(case.settings) as device:
         (reading,) = measure([Contestant("fake", device, case.run(device))], asked)
         return judged(reading, asked)

@@ -38,7 +38,10 @@ def _init():
     if {init_error!r}:
         raise RuntimeError({init_error!r})
 _gpu = N(name="Tesla T4", total_memory=16 << 30, major=7, minor=5)
-cuda = N(init=_init, device_count=lambda: {count}, get_device_properties=lambda device: _gpu, mem_get_info=lambda d: (15 << 30, 16 << 30))
+cuda = N(
+    init=_init, device_count=lambda: {count}, get_device_properties=lambda device: _gpu,
+    mem_get_info=lambda device: (15 << 30, 16 << 30),
+)
 class _Ones:
     def __add__(self, other):
         return self
@@ -76,7 +79,8 @@ class Machine:
         lines = "\n".join(rows)
         return self.tool(
             "nvidia-smi",
-            f"case \"$1\" in --query-compute-apps*) cat <<'END'\n{apps}\nEND\n;; *) cat <<'END'\n{lines}\nEND\n;; esac\nexit {code}\n",
+            f"case \"$1\" in --query-compute-apps*) cat <<'END'\n{apps}\nEND\n"
+            f";; *) cat <<'END'\n{lines}\nEND\n;; esac\nexit {code}\n",
         )
 
     def board(self, vendor: str = "0x10de") -> Machine:

@@ -43,7 +43,7 @@ class Patience:
     seconds: float = 10.0
     precision: float = 0.01
     level: float = 0.95
-    least: int = 20
+    least: int = 30
 
 
 @dataclass
