@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from breakeven.workflows.time import time_here as time
-
-__all__ = ["__version__", "step", "time"]
+from typing import Any
 
 __version__ = "0.1.0"
 
@@ -29,7 +24,7 @@ def step() -> None:
         mark()
 
 
-def __getattr__(name: str) -> object:
+def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below must not be seen to import those above
     if name not in _LAZY:
         raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
     from importlib import import_module
