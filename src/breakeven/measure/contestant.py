@@ -45,6 +45,14 @@ class Patience:
     level: float = 0.95
     least: int = 30
 
+    @property
+    def looked_level(self) -> float:
+        """The level at which an interval is computed so that it keeps `level` although it was looked at while it grew.
+
+        Who stops where it happens to be narrow stops on luck at times; half of the error is kept for that (Bonferroni).
+        """
+        return 1 - (1 - self.level) / 2
+
 
 @dataclass
 class Reading:

@@ -21,7 +21,7 @@ OnProgress = Callable[[str], None]
 #: Samples of each at which the intervals are looked at; each look is a chance to stop on luck, so they get rarer.
 _LOOKS: Final = 1.35
 #: Part of the time that is used in any case: a load that lasts is not seen in a moment.
-_LEAST_SHARE: Final = 0.1
+_LEAST_SHARE: Final = 0.2
 #: Samples in any case.
 _FEWEST: Final = 3
 #: Seconds for which energy is read, long against the counters' refresh (NVML's every 20 to 100 ms; "Part-time Power
@@ -112,8 +112,7 @@ def _has_ends(reading: Reading) -> bool:
 
 
 def _is_precise(reading: Reading, patience: Patience) -> bool:
-    found = bootstrap_median(reading.per_call_ns, patience.level)
-    return found.half_width <= patience.precision and found.worth >= patience.least
+    return bootstrap_median(reading.per_call_ns, patience.looked_level).half_width <= patience.precision
 
 
 def _energy(reading: Reading, patience: Patience) -> float | None:
