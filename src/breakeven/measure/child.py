@@ -5,6 +5,7 @@ Started by `workflows.time` as `python -m breakeven.measure.child FOLDER`.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import signal
 import sys
@@ -20,17 +21,25 @@ from breakeven.measure.request import ANSWER, PROGRESS, REQUEST, TimeRequest
 from breakeven.measure.timing import time_request
 from breakeven.results.timing import TimeReport
 
+_PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
 def main(folder: str) -> None:
     """Answer the request in a folder."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    _die_with_parent()
     place = Path(folder)
     request = msgspec.json.decode((place / REQUEST).read_bytes(), type=TimeRequest)
     content = msgspec.json.encode(_answer(request, place))
     (place / f"{ANSWER}.part").write_bytes(content)
     os.replace(place / f"{ANSWER}.part", place / ANSWER)
+
+
+def _die_with_parent() -> None:
+    """End this process when the one that started it ends, however that ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _answer(request: TimeRequest, place: Path) -> TimeReport:
