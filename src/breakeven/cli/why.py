@@ -16,7 +16,7 @@ from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, 
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
-    from breakeven.workflows.why import WhyRequest
+    from breakeven.workflows.why import Answered, WhyRequest
 
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
@@ -36,6 +36,9 @@ def command(
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Also keep the answer as a run: a new folder, or a URL.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
@@ -44,6 +47,10 @@ def command(
     """
     resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
+    if out is not None:
+        from breakeven.store import check_free
+
+        check_free(out)
     gpus, host = _gpu_names(gpu or []), _host_name(host)
 
     from breakeven.workflows.why import WhyRequest
@@ -52,11 +59,15 @@ def command(
         script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
     )
     with stdout_kept(json == STDOUT):
-        report, error = _run(request)
+        report, answer, error = _run(request)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
+    if out is not None and answer is not None:
+        from breakeven.workflows.keeping import keep
+
+        keep(replace(answer, report=report), request, out)
     if error is not None:
         raise error
     return 0
@@ -77,21 +88,21 @@ def _host_name(asked: str | None) -> str | None:
     return host_name(asked)
 
 
-def _run(request: WhyRequest) -> tuple[WhyReport, BreakevenError | None]:
-    """The answer, and the error that left it partial; where nothing at all was learned the answer is empty."""
-    from breakeven.workflows.why import why
+def _run(request: WhyRequest) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
+    """The report, what stands behind it (None: nothing at all was learned), and the error that left it partial."""
+    from breakeven.workflows.why import answered
 
     try:
         with progress_on(sys.stderr, request.quiet, shared=not request.quiet) as on_progress:
-            report = why(request, on_progress)
+            answer = answered(request, on_progress)
     except InputError:
         raise
     except BreakevenError as error:
-        return _nothing(request.script, error), error
+        return _nothing(request.script, error), None, error
     except KeyboardInterrupt:
         stopped = Interrupted("interrupted before anything was known")
-        return _nothing(request.script, stopped), stopped
-    return report, _failure(report)
+        return _nothing(request.script, stopped), None, stopped
+    return answer.report, answer, _failure(answer.report)
 
 
 def _failure(report: WhyReport) -> BreakevenError | None:

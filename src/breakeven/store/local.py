@@ -96,6 +96,20 @@ class Local:
         except OSError as error:
             self._say(error)
 
+    def check(self) -> None:
+        """Makes sure that the folder could be made.
+
+        Raises:
+            InputError: it could not.
+        """
+        parent = self.folder.absolute().parent
+        while not parent.exists():
+            parent = parent.parent
+        if not parent.is_dir():
+            self._say(NotADirectoryError(errno.ENOTDIR, f"{parent} is not a directory"))
+        if not os.access(parent, os.W_OK):
+            self._say(PermissionError(errno.EACCES, "read-only"))
+
     def taken(self) -> bool:
         """Whether something is there already: a file, or a folder that is not empty."""
         try:

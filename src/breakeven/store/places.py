@@ -31,6 +31,9 @@ class Place(Protocol):
     def make(self, files: dict[str, bytes]) -> None:
         """Makes the folder with these files in it, all at once; it must not exist, or be empty."""
 
+    def check(self) -> None:
+        """Makes sure that the folder could be made; an object store only says so when it is written."""
+
     def taken(self) -> bool:
         """Whether something is there already."""
 

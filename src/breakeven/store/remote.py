@@ -100,6 +100,9 @@ class Remote:
         for name, content in files.items():
             self._put(name, content)
 
+    def check(self) -> None:
+        """An object store says whether it can be written when it is written."""
+
     def taken(self) -> bool:
         """Whether something is there already."""
         with self._told("list"):

@@ -231,6 +231,54 @@ def create(
     return open_run(path, write=True)
 
 
+@dataclass(frozen=True)
+class Whole:
+    """What a run that is written at once holds.
+
+    Attributes:
+        parts: values by key (any JSON values).
+        tables: tables of the whole by name.
+        files: other files of the whole by name.
+    """
+
+    parts: Mapping[str, Any]
+    tables: Mapping[str, pl.DataFrame] = field(default_factory=dict)
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+def write_run(
+    path: str, kind: str, whole: Whole, *, title: str = "", settings: Mapping[str, Any] | None = None,
+    versions: Mapping[str, str] | None = None, machine: Mapping[str, Any] | None = None,
+) -> RunHead:  # fmt: skip  # Any: JSON values
+    """Writes a finished run at once: the folder appears with everything in it, or not at all.
+
+    Raises:
+        InputError: something is there already, or it cannot be written.
+    """
+    check_free(path)
+    head = new_head(kind, title, _plain(dict(settings or {})), dict(versions or {}), _plain(dict(machine or {})))
+    files = {f"{_PARTS}/{_stem(key)}.json": msgspec.json.encode(_PartFile({key: v})) for key, v in whole.parts.items()}
+    files |= {f"{_checked(name)}{_TABLE}": table_bytes(frame) for name, frame in whole.tables.items()}
+    files |= whole.files
+    head = msgspec.structs.replace(head, finished=True)
+    place(path).make({**files, HEAD: head_bytes(head)})
+    return head
+
+
+def check_free(path: str) -> None:
+    """Makes sure, before any work is done, that a new run can be written there.
+
+    Raises:
+        InputError: something is there already, or nothing can be written there.
+    """
+    where = place(path)
+    if where.read(HEAD) is not None:
+        raise InputError(f"{path} holds a run already; choose another folder")
+    if where.taken():
+        raise InputError(f"{path} is there already and holds no run; choose another folder")
+    where.check()
+
+
 def open_run(path: str, *, write: bool = False) -> Run:
     """Opens a run that is there.
 
