@@ -16,6 +16,8 @@ from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, 
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from breakeven.workflows.why import Answered, WhyRequest
 
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
@@ -59,7 +61,7 @@ def command(
         script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
     )
     with stdout_kept(json == STDOUT):
-        report, answer, error = _run(request)
+        report, answer, error = _run(request, kept=out is not None)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
@@ -88,13 +90,14 @@ def _host_name(asked: str | None) -> str | None:
     return host_name(asked)
 
 
-def _run(request: WhyRequest) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
-    """The report, what stands behind it (None: nothing at all was learned), and the error that left it partial."""
-    from breakeven.workflows.why import answered
+def _run(request: WhyRequest, *, kept: bool) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
+    """The report, what stands behind it where that is to be kept, and the error that left it partial."""
+    from breakeven.workflows.why import why
 
     try:
         with progress_on(sys.stderr, request.quiet, shared=not request.quiet) as on_progress:
-            answer = answered(request, on_progress)
+            answer = _answered(request, on_progress) if kept else None
+            report = why(request, on_progress) if answer is None else answer.report
     except InputError:
         raise
     except BreakevenError as error:
@@ -102,7 +105,13 @@ def _run(request: WhyRequest) -> tuple[WhyReport, Answered | None, BreakevenErro
     except KeyboardInterrupt:
         stopped = Interrupted("interrupted before anything was known")
         return _nothing(request.script, stopped), None, stopped
-    return answer.report, answer, _failure(answer.report)
+    return report, answer, _failure(report)
+
+
+def _answered(request: WhyRequest, on_progress: Callable[[str], None]) -> Answered:
+    from breakeven.workflows.why import answered
+
+    return answered(request, on_progress)
 
 
 def _failure(report: WhyReport) -> BreakevenError | None:
