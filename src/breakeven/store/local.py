@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -80,9 +81,10 @@ class Local:
             InputError: it cannot be made, or something is there already.
         """
         target = self.folder
-        new = target.absolute().parent / f".{target.name[:100]}.{secrets.token_hex(4)}{_UNFINISHED}"
+        new = target.absolute().parent / f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}{_UNFINISHED}"
         try:
             target.absolute().parent.mkdir(parents=True, exist_ok=True)
+            _sweep_folders(target)
             try:
                 new.mkdir()
                 for name, content in files.items():
@@ -231,6 +233,29 @@ def _sync_folder(folder: Path) -> None:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _sweep_folders(target: Path) -> None:
+    """Removes what killed processes began to make under this name; what a living one makes is left alone."""
+    for left in target.absolute().parent.glob(f".{_literal(target.name[:100])}.*.*{_UNFINISHED}"):
+        pid = left.name.rsplit(".", 3)[1]
+        if pid.isdecimal() and not _lives(int(pid)):
+            shutil.rmtree(left, ignore_errors=True)
+
+
+def _literal(name: str) -> str:
+    """The name with what a pattern would take for its own made plain."""
+    return re.sub(r"([*?\[])", r"[\1]", name)
+
+
+def _lives(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except OSError:
+        return True
+    return True
 
 
 def _sweep(folder: Path) -> None:
