@@ -284,3 +284,12 @@ def test_a_read_only_store_gets_one_line(tmp_path: Path) -> None:
     )
     assert lines == ["0", *(f"refused: cannot write {name}: the folder is read-only; choose another place" for name in
                             (run, f"{run}2"))]  # fmt: skip
+
+
+def test_the_page_s_own_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    import re
+
+    (example,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "runs.md").read_text(encoding="utf-8"), re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/runs.md", "exec"), {})
+    assert pl.read_parquet("runs/mine/cells.parquet")["ms"].to_list() == [pytest.approx(1.6), 3.2, 6.4]

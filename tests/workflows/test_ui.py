@@ -81,7 +81,6 @@ def test_a_copy_of_a_run_is_a_run_of_its_own(folder: Path) -> None:
         "/compare",
         "/compare?a=1&b=2",
         "/static/x",
-        "//evil.example/",
     ],
 )
 def test_what_is_not_there_is_a_page_that_says_so(folder: Path, target: str) -> None:

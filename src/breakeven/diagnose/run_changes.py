@@ -1,7 +1,8 @@
 """What differs between two answers on one device, cause by cause, and whether it is more than the answers' own uncertainty.
 
-Two predictions of one device by one version err together: their prices come from the same formulas. What sets them apart is the
-measured step that the host's speed was found from, so its spread, and not the prediction's whole interval, says what is real.
+Two predictions of one device by one version on one kind of CPU err together: their prices come from the same formulas. What sets
+them apart is the measured step that the host's speed was found from, so its spread, and not the prediction's whole interval, says
+what is real.
 """
 
 from __future__ import annotations
@@ -56,7 +57,7 @@ def gate_on(first: WhyReport, second: WhyReport, device: str, tolerance: float) 
         for report, this, step in ((first, one, before), (second, two, after))
     ]
     step_grew = after.mid - before.mid > allowed and _apart(*ends)
-    return DeviceGate(device, two.source, (before, after), grew, step_grew)
+    return DeviceGate(device, two.source, (before, after), grew, step_grew, step_grew or bool(grew))
 
 
 def _device(report: WhyReport, name: str) -> DeviceResult:
@@ -71,8 +72,9 @@ def _step(device: DeviceResult) -> Interval:
 
 def _same_formulas(first: WhyReport, second: WhyReport, one: DeviceResult, two: DeviceResult) -> bool:
     """Whether both are predictions that err together."""
-    predicted = one.source == two.source == "predicted"
-    return predicted and first.versions.get(_VERSION) == second.versions.get(_VERSION)
+    if one.source != "predicted" or two.source != "predicted" or first.versions.get(_VERSION) != second.versions.get(_VERSION):
+        return False
+    return first.machine.get(_CPU, {}).get("model") == second.machine.get(_CPU, {}).get("model")
 
 
 def _spread(report: WhyReport, this: DeviceResult) -> Interval:
