@@ -9,6 +9,7 @@ from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
 
+import polars as pl
 import pytest
 
 from breakeven import cli, store
@@ -37,6 +38,7 @@ def folder(tmp_path: Path) -> Path:
     written(tmp_path, "after")
     with store.create(str(tmp_path / "sweep"), "sweep", title="sweep.py") as run:
         run.put("a", 1)
+        run.put_table("cells", pl.DataFrame({"batch": [16, 32], "ms": [1.5, 2.5]}))
     return tmp_path
 
 
@@ -58,6 +60,18 @@ def test_the_list_leads_to_each_run(folder: Path) -> None:
     assert len(pages) == 3
     assert sum("Stay on the CPU" in p for p in pages) == 2
     assert sum("sweep sweep.py: not finished, 1 parts" in p for p in pages) == 1
+
+
+def test_a_run_that_is_no_answer_shows_its_tables(tmp_path: Path) -> None:
+    with store.create(str(tmp_path / "sweep"), "sweep", title=HOSTILE) as run:
+        run.put_table("cells", pl.DataFrame({"batch": range(300), HOSTILE: [1 / 3] * 300, "device": [HOSTILE] * 300}))
+        run.finish()
+    (link,) = links(page(tmp_path, "/"))
+    text = page(tmp_path, link)
+    assert text.count("<tr>") == 201
+    assert "and 100 more rows" in text
+    assert "0.3333" in text
+    assert not re.search(r"<script|<img|49 }}", text)
 
 
 def test_two_runs_are_compared(folder: Path) -> None:
@@ -175,6 +189,10 @@ def test_a_browser_shows_the_pages_without_complaint(folder: Path, width: int, s
         found += axe.run(tab).response["violations"]
         tab.get_by_role("link", name="before").first.click()
         seen.append(tab.get_by_role("region").inner_text())
+        found += axe.run(tab).response["violations"]
+        tab.goto(server.url)
+        tab.get_by_role("link", name="sweep").click()
+        seen.append(tab.get_by_role("table").inner_text())
         found += axe.run(tab).response["violations"]
         assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
             "the page itself does not scroll sideways"

@@ -74,7 +74,8 @@ def _same_formulas(first: WhyReport, second: WhyReport, one: DeviceResult, two: 
     """Whether both are predictions that err together."""
     if one.source != "predicted" or two.source != "predicted" or first.versions.get(_VERSION) != second.versions.get(_VERSION):
         return False
-    return first.machine.get(_CPU, {}).get("model") == second.machine.get(_CPU, {}).get("model")
+    models = [report.machine.get(_CPU, {}).get("model") for report in (first, second)]
+    return models[0] is not None and bool(models[0] == models[1])
 
 
 def _spread(report: WhyReport, this: DeviceResult) -> Interval:
