@@ -181,6 +181,20 @@ def test_another_job_is_not_taken_for_this_one(ask: Ask, tmp_path: Path) -> None
     assert not (tmp_path / "home").exists()
 
 
+def test_a_trace_that_the_user_names_settles_a_forecast(ask: Ask, tmp_path: Path, shared: Path) -> None:
+    path = kept(ask(None, "t4", "h100"), tmp_path / "run")
+    report = settle(path, str(shared / "traces" / "h100_tiny_transformer.json.gz"))
+    ((score,), (left,)) = report.scores, report.unsettled
+    assert (score.device, score.refined, score.measured_ms.mid < 0.9) == ("H100 SXM (H100 80GB HBM3)", True, True)
+    assert (left.device, left.reason) == ("Tesla T4", "nothing was measured there")
+    with pytest.raises(NoAnswer, match="marks no steps"):
+        settle(path, str(shared / "traces" / "mi210_gpu_only.json.gz"))
+    with pytest.raises(NoAnswer, match="nothing was measured there"):
+        settle(path, str(shared / "traces" / "jax_cpu_mlp.trace.json.gz"))
+    with pytest.raises(InputError, match="no such run or trace"):
+        settle(path, str(tmp_path / "nowhere"))
+
+
 def test_a_run_without_predictions_and_one_without_measurements_get_no_answer(ask: Ask, tmp_path: Path) -> None:
     answer = ask()
     path = kept(on_the_gpu(answer), tmp_path / "measured")

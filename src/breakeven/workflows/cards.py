@@ -11,6 +11,16 @@ from breakeven.results.settled import CardState
 from breakeven.store.cards import read_card
 
 
+def check_cards(devices: Iterable[str]) -> None:
+    """Reads the cards of these devices, so that a damaged one is told before a script has run for minutes.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    for device in devices:
+        read_card(device)
+
+
 def correction_for(device: str, host: str) -> Correction | None:
     """What settled forecasts taught about a device in a host; None: nothing.
 
