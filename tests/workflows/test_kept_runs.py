@@ -89,6 +89,14 @@ def test_a_kept_answer_can_be_read_with_nothing_but_a_reader_of_parquet_and_pric
     assert store.open(path).head.versions["torch"] == "2.13.0"
 
 
+def test_what_was_learned_before_a_script_failed_is_kept_too(ask: Ask, tmp_path: Path) -> None:
+    report = replace(ask().report, verdict=None, verdicts=(), findings=(), failed="script-failed", error="it failed")
+    path = kept(Answered(replace(report, devices=report.devices[:1]), None, "this machine"), tmp_path / "run")
+    run = store.open(path)
+    assert (list(seals.forecasts(run)), [m.device for m in seals.measurements(run)]) == ([], ["cpu"])
+    assert runs(str(tmp_path)).runs[0].sentence is None
+
+
 def test_every_prediction_is_sealed_and_a_change_breaks_the_seal(ask: Ask, tmp_path: Path) -> None:
     path = kept(ask(None, "t4", "h100"), tmp_path / "run")
     made = list(seals.forecasts(store.open(path)))
