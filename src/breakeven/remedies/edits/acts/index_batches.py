@@ -67,6 +67,8 @@ def _objection(source: Source, loader: cst.Call, args: dict[str, cst.BaseExpress
         return "it fetches whole batches already"
     if "batch_size" not in args:
         return "its batches hold one row"
+    if "generator" in args and not isinstance(args["generator"], cst.Name):
+        return "its generator has no name"
     if not isinstance(args["dataset"], cst.Name):
         return "its data set has no name"
     for word in ("shuffle", "drop_last"):
