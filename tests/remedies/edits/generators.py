@@ -1,5 +1,7 @@
 """Scripts drawn at random, per remedy: what the remedy is for, and look-alikes where it must hold back or do no harm."""
 
+# ruff: noqa: E501  # lines of scripts within lines
+
 from __future__ import annotations
 
 import random
@@ -187,7 +189,7 @@ def no_empty_cache(rng: random.Random) -> str:
 
 def create_on_device(rng: random.Random) -> str:
     s = style(rng)
-    shape = rng.choice(("x[i:i + <b>].shape", "(<b>, 4)", "<b>, 4"))
+    shape = rng.choice(("x[i:i + <b>].shape", "(1, 4)", "1, 4"))
     made = rng.choice((f"<torch>.randn({shape})", f"<torch>.zeros({shape})", "<torch>.ones(4)", "<torch>.arange(4)", "<torch>.full((4,), 0.5)",
                        "<torch>.tensor([1.0, 2.0, 3.0, 4.0])", "<torch>.ones(4, requires_grad=True)"))  # fmt: skip
     moved = rng.choice((".to(device)", ".to(x.device)", ".to(device=x.device)", ".to(x.dtype)", ".to(device, non_blocking=True)"))
@@ -453,6 +455,50 @@ def use_cpu(rng: random.Random) -> str:
     return s.script("", body, PARAMETERS)
 
 
+def float32(rng: random.Random) -> str:
+    s = style(rng)
+    made = rng.choice(("<torch>.from_numpy(data)", "<torch>.tensor(data)", "<torch>.randn(<n>, 4).double()",
+                       "<torch>.randn(<n>, 4, dtype=<torch>.float64)", "<torch>.from_numpy(unknown())"))  # fmt: skip
+    model = rng.choice((".double()", ".to(<torch>.float64)"))
+    classes = "def unknown():\n    return np.ones((<n>, 4))\n"
+    body = f"""
+rng = np.random.default_rng(<seed>)
+data = rng.normal(size=(<n>, 4)) / 2
+<torch>.manual_seed(<seed>)
+x = {made}
+y = x.sum(1, keepdim=True)
+<model> = <nn>.Sequential(<nn>.Linear(4, <h>), <nn>.Tanh(), <nn>.Linear(<h>, 1))
+<model> = <model>{model}
+<opt> = <optim>.SGD(<model>.parameters(), lr=0.05)
+for epoch in range(2):
+    for i in range(0, <n>, <b>):{STEP}"""
+    return s.script(classes, body, PARAMETERS, "import numpy as np\n")
+
+
+def move_to_device(rng: random.Random) -> str:
+    s = style(rng)
+    made = rng.choice(("<torch>.zeros(1, 3, <h>)", "<torch>.randn(1, 3, <h>)", "<torch>.zeros(1, 3, <h>, device=device)"))
+    body = f"""
+<torch>.manual_seed(<seed>)
+device = <dev>
+sequence = <torch>.randn(5, 3, 2).to(device)
+<model> = <nn>.GRU(2, <h>).to(device)
+start = {made}
+out, last = <model>(sequence, start)
+"""
+    return s.script("", body, "[out, last]")
+
+
+def data_on_device(rng: random.Random) -> str:
+    s = style(rng)
+    rows = rng.choice(("x[i:i + <b>]", "x[order[i:i + <b>]]"))
+    moved = rng.choice((".to(device)", ".to(device)", ".to(device, non_blocking=True)"))
+    step = STEP.replace("<model>(x[i:i + <b>])", f"<model>({rows}{moved})")
+    other = rng.choice(("", "", "        print(x[0].numpy())\n", "        x = x * 0.9\n"))
+    body = training(s, "order = <torch>.randperm(<n>)\n", step, other).replace("randn(<n>, 4).to(device)", "randn(<n>, 4)")
+    return s.script("", body, PARAMETERS)
+
+
 GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "autocast": plain,
     "benchmark_off": convolutions,
@@ -462,8 +508,10 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "compile": plain,
     "create_on_device": create_on_device,
     "cuda_graph": plain,
+    "data_on_device": data_on_device,
     "debug_off": debug_off,
     "detach_metrics": detach_metrics,
+    "float32": float32,
     "flush_denormals": plain,
     "fuse_rnn": fuse_rnn,
     "fused_optimizer": fused_optimizer,
@@ -474,6 +522,7 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "loader_workers": workers,
     "merge_copies": merge_copies,
     "metrics_on_device": metrics_on_device,
+    "move_to_device": move_to_device,
     "no_empty_cache": no_empty_cache,
     "persistent_workers": workers,
     "pin_memory": loaders,

@@ -63,14 +63,22 @@ def module_name(source: Source, module: str) -> str | None:
 
 def assigned(source: Source, name: str) -> list[cst.CSTNode]:
     """Every place in the file that binds a name other than by importing it."""
-    found: list[cst.CSTNode] = [
-        n for n in source.find(cst.AssignTarget) if any(x.value == name for x in source.find(cst.Name, n.target))
-    ]
+    found: list[cst.CSTNode] = [n for n in source.find(cst.Name) if n.value == name and _is_target(source, n)]
     found += [n for n in source.find(cst.Param) if n.name.value == name]
-    found += [n for n in source.find(cst.For) if any(x.value == name for x in source.find(cst.Name, n.target))]
     found += [n for n in source.find(cst.FunctionDef) if n.name.value == name]
     found += [n for n in source.find(cst.ClassDef) if n.name.value == name]
     return found
+
+
+def _is_target(source: Source, name: cst.Name) -> bool:
+    """Whether a name is bound where it stands: itself or within a tuple."""
+    node: cst.CSTNode = name
+    above = source.parents[node]
+    while isinstance(above, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
+        node, above = above, source.parents[above]
+    if isinstance(above, cst.AssignTarget):
+        return True
+    return isinstance(above, cst.For | cst.CompFor | cst.NamedExpr | cst.AugAssign | cst.AnnAssign) and above.target is node
 
 
 def taken(source: Source, name: str) -> bool:

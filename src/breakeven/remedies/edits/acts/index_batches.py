@@ -111,7 +111,7 @@ EDIT = Edit(
     promise="bitwise",
     tolerance=None,
     apply=apply,
-    safe_when="The data set is a TensorDataset of this file or a part of one, and the loader uses PyTorch's samplers and collation.",
+    safe_when="The data set is a TensorDataset of this file or a part of one, and PyTorch itself samples and collates.",
     unsafe_when="The loader is handed to code that asks for its batch size.",
     changes="No number: the same rows in the same order.",
 )
