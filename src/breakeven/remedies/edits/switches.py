@@ -97,9 +97,9 @@ def fresh(source: Source, *wishes: str) -> str:
     raise AssertionError("a file does not use a thousand names of one stem")
 
 
-def end_of_imports(source: Source) -> cst.SimpleStatementLine | None:
+def end_of_imports(source: Source) -> cst.SimpleStatementLine | cst.BaseCompoundStatement | None:
     """The last import of the leading run of imports at the top of the file; at least past the first import of torch."""
-    last: cst.SimpleStatementLine | None = None
+    last: cst.SimpleStatementLine | cst.BaseCompoundStatement | None = None
     seen_torch = not _imports_torch(source)
     for statement in source.module.body:
         is_import = isinstance(statement, cst.SimpleStatementLine) and any(isinstance(part, _IMPORTS) for part in statement.body)
@@ -107,6 +107,8 @@ def end_of_imports(source: Source) -> cst.SimpleStatementLine | None:
             assert isinstance(statement, cst.SimpleStatementLine)
             last = statement
             seen_torch = seen_torch or _is_torch(source, statement)
+        elif isinstance(statement, cst.Try) and _sets_up(statement):
+            last = statement
         elif seen_torch and last is not None and not _sets_up(statement):
             break
     return last

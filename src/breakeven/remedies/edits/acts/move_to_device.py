@@ -41,8 +41,9 @@ def _device_of(source: Source, func: cst.BaseExpression) -> cst.BaseExpression |
     found = variable(source, func)
     values = [bound(source, store) for store in found.stores] if found is not None else []
     moved = [call for value in values if value is not None for call in source.methods("to", within=value)]
+    loads = found.loads if found is not None else ()
     moved += [
-        call for load in (found.loads if found is not None else ()) for call in source.methods("to", within=source.statement(load))
+        call for load in loads for call in source.methods("to", within=source.statement(load))
         if isinstance(call.func, cst.Attribute) and call.func.value is load
     ]  # fmt: skip
     devices = [call.args[0].value for call in moved if len(call.args) == 1 and is_device(source, call.args[0].value)]
