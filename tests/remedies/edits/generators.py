@@ -309,7 +309,7 @@ def fuse_rnn(rng: random.Random) -> str:
         header, fetch, fed = "for xt in x:", "", rng.choice(("xt", "self.lift(xt)"))
     elif batch_first and rng.random() < 0.3:
         header, fetch, fed = "for xt in x.unbind(1):", "", "xt"
-    last = rng.choice(("self.head(h)", "self.head(h) + (sum(outs).sum() if outs else 0)"))
+    last = rng.choice(("self.head(h)", "self.head(h) + (sum(outs).mean() / 10 if outs else 0)"))
     classes = f"""
 class Net(<nn>.Module):
     def __init__(self, hidden=<h>):

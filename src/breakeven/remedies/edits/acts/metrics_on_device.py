@@ -145,6 +145,9 @@ def _objection(source: Source, loop: Loop, group: list[_Site], found: Variable) 
         above = source.parents[name]
         while isinstance(above, cst.Element | cst.Tuple | cst.List | cst.DictElement | cst.Dict):
             above = source.parents[above]
+        again = any(source.holds(outer, name) for outer in source.loops(loop))
+        if source.line(name) > source.line(loop) and not again:
+            continue
         if isinstance(above, cst.Assign | cst.AugAssign) and not any(source.holds(line, name) for line in own):
             return f"it gets a second name (line {source.line(name)})"
         if isinstance(above, cst.Arg) and source.line(name) < source.line(loop) and not _reads_only(source, above):
