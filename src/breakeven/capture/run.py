@@ -49,7 +49,9 @@ class Progress:
 
 
 def capture(
-    request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None, after_timing: Callable[[], None] | None = None
+    request: CaptureRequest,
+    on_progress: Callable[[Progress], None] | None = None,
+    after_timing: Callable[[], str | None] | None = None,
 ) -> CaptureResult:
     """Run the script of a request under each of its passes.
 
@@ -59,7 +61,9 @@ def capture(
     Args:
         request: what to run, and how much of it.
         on_progress: told a few times a second what is going on.
-        after_timing: called once, right after the first timing pass: what else is to be measured at the same moment.
+        after_timing: called once, right after the first timing pass: what else is to be measured at the same moment. What it
+            returns is the backend's `synchronise` (as in the request) of an accelerator that is here: a script that names one is
+            then timed on it as well.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -74,10 +78,11 @@ def capture(
         return _passes(runner, request, after_timing)
 
 
-def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], None] | None) -> CaptureResult:
-    result = CaptureResult()
-    for at, which in enumerate(request.passes):
-        shown = at == 0 and request.show_output
+def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], str | None] | None) -> CaptureResult:
+    result, left = CaptureResult(), list(request.passes)
+    while left:
+        which = left.pop(0)
+        shown = which == request.passes[0] and request.show_output
         if which == VIRTUAL:
             virtual = runner.virtual(request, _plan(result), shown)
             result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual), warnings=_cut_short(virtual))
@@ -87,8 +92,9 @@ def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[],
             if _is_hopeless(timed):
                 break
             if after_timing is not None and not runner.interrupted:
-                after_timing()
-                after_timing = None
+                synchronise, after_timing = after_timing(), None
+                if synchronise is not None and timed.named_devices and DEVICE not in request.passes:
+                    request, left = replace(request, synchronise=synchronise), [DEVICE, *left]
         if runner.interrupted:
             break
     return result

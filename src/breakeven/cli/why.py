@@ -58,11 +58,19 @@ def command(
     from breakeven.workflows.why import WhyRequest
 
     request = WhyRequest(
-        script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
+        script=script,
+        args=tuple(args or ()),
+        gpus=gpus,
+        host=host,
+        steps=steps,
+        seconds=seconds,
+        mark=mark,
+        quiet=quiet,
+        named=bool(gpu),
     )
     with stdout_kept(json == STDOUT):
         report, answer, error = _run(request, kept=out is not None)
-    if not gpu:
+    if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
