@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from breakeven.costs.models import further
+from breakeven.costs.operations import BLENDS
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
 from fitting.fit import Fitted, Trained, fit_variant
@@ -40,7 +41,10 @@ def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
     found: dict[str, Errors] = {}
     for fold in (0, 1, 2):
         fitted = fit_variant(
-            variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3
+            variant,
+            groups,
+            lambda g, out=fold: (g.fold < 3) & (g.fold != out),
+            tables=groups[0].places.shape[1] < 3 or variant in BLENDS,
         )
         for group, model in fitted.of_groups:
             rows = group.fold == fold

@@ -79,7 +79,7 @@ def _of_part(x: Arithmetic, task: Job, part: Part) -> tuple[Values, ...]:
     compute, traffic, fixed = terms = fitted.terms(part)
     plain = x.maximum(compute + traffic + fixed, 1e-9)
     share = fitted.base(part) / plain
-    factor = part.times * fitted.correction(x, part, share)
+    factor = part.times * fitted.correction(x, part, plain, share)
     least = part.times * part.least
     time = x.maximum(plain * factor, least)
     regime = x.where(share >= MOSTLY, TINY, 3 * part.kind + _limit(x, terms))
