@@ -35,6 +35,8 @@ class Options:
         step_us: the same of a time step, two or three such kernels in a chain.
         ramp_us: the most of what a call pays besides while its work is small against what was measured; of NeuSight's rows and of
             copies, which say as little of it.
+        narrower: crossed errors are brought to the size of fold 3's (`store.narrower`). For fits that a third of the rows less
+            makes much worse: `mul1` out of a graph errs by 2 to 9 times as much when crossed, convolutions' tables by less.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -48,6 +50,7 @@ class Options:
     floor_us: float = 2.0
     step_us: float = np.inf
     ramp_us: float = 7.0
+    narrower: bool = False
 
 
 @dataclass(frozen=True)
@@ -106,12 +109,13 @@ OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None, kernel_us=7.0),
     "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
+    "conv2d": Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0, narrower=True),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
         (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
         Options(kernel_us=5.0, ramp_us=5.0),
     ),
+    "mul1": Options(kernel_us=5.0, ramp_us=5.0, narrower=True),
     "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
     **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, ramp_us=40.0, floor_us=0.8)),
     "copy_d2d": Options(2.0, floor_us=1.1),
@@ -119,6 +123,11 @@ OPTIONS: dict[str, Options] = {
 
 #: Rows that a device needs for weights of its own.
 _LEAST_ROWS = 5
+
+
+def options_of(variant: str) -> Options:
+    """The options of a variant."""
+    return OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
 
 
 def fit_variant(
@@ -130,7 +139,7 @@ def fit_variant(
 ) -> Fitted:
     """Fit all levels of one variant on its training rows."""
     axes = AXES.get(variant.removesuffix(".graph"), ())
-    options = OPTIONS.get(variant) or OPTIONS.get(variant.split(".")[0], Options())
+    options = options_of(variant)
     if not tables:
         options = replace(options, device=None)
     seen = [g.only(training(g)) for g in groups]
