@@ -54,9 +54,7 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
     return [elementwise.stream(TABLE, variant, moved["bytes"], moved["bytes"] / 8.0, dtype, device)]
 
 
-def at_knots(
-    variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]
-) -> np.ndarray:
+def at_knots(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]) -> np.ndarray:
     """The natural logarithm of the formula at every knot: its mean over the devices, made never to fall."""
     knots = [a.start + (a.step or 1.0) * np.arange(a.count) for a in axes]
     places = np.stack(np.meshgrid(*knots, indexing="ij"), -1).reshape(-1, len(axes))

@@ -43,9 +43,7 @@ class Arithmetic(Protocol):
     def take(self, few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
         """Values by index, out of the same values as a list and as an array."""
 
-    def around(
-        self, few: Sequence[float], many: NDArray[np.float64], first: Values, further: Sequence[int]
-    ) -> Sequence[Values]:
+    def around(self, few: Sequence[float], many: NDArray[np.float64], first: Values, further: Sequence[int]) -> Sequence[Values]:
         """Values at several distances behind an index, out of the same values as a list and as an array."""
 
 
