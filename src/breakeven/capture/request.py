@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from breakeven.capture.proof.messages import Order
+
 #: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
 CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
+#: One arm of a proof (`capture/proof`).
+PROOF = "proof"
 
 
 @dataclass(frozen=True)
@@ -138,10 +142,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class ChildSpec:
-    """What a child is told: the request, which pass, where its folder is, and the plan of an earlier pass."""
+    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs."""
 
     request: CaptureRequest
     which: str
     folder: str
     module: bool
     plan: Plan | None = None
+    order: Order | None = None

@@ -1,0 +1,64 @@
+"""What the parent tells an arm, and what an arm answers: one line of JSON each, over two pipes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+#: File in an arm's folder that holds the numbers of one compared step.
+NUMBERS: Final = "step_{step:06d}.npz"
+
+
+@dataclass(frozen=True)
+class Order:
+    """How an arm runs.
+
+    Attributes:
+        file: the script's file.
+        text: its text in this arm; None: as it is on the disk.
+        commands: file descriptor that commands are read from.
+        reports: file descriptor that reports are written to.
+        seed: that every random generator starts from, unless the script sets its own.
+        bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
+    """
+
+    file: str
+    text: str | None
+    commands: int
+    reports: int
+    seed: int
+    bytes_per_step: int
+
+
+@dataclass(frozen=True)
+class Command:
+    """Run so many steps, then report and wait.
+
+    Attributes:
+        steps: how many.
+        compare: write down losses, gradients and parameters of each (such steps are not timed).
+        losses: report the loss of each.
+    """
+
+    steps: int
+    compare: bool = False
+    losses: bool = False
+
+
+@dataclass(frozen=True)
+class Report:
+    """What came of a command.
+
+    Attributes:
+        step: steps ended so far in this arm.
+        ns: length of each step of the command, in order; the first one after a pause finds cold caches.
+        losses: as asked.
+        end: how the script ended (`ScriptEnd.how`); None: it waits for the next command.
+        text: how, in words.
+    """
+
+    step: int
+    ns: tuple[int, ...] = ()
+    losses: tuple[float, ...] = ()
+    end: str | None = None
+    text: str = ""
