@@ -32,6 +32,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("compare", "breakeven.cli.compare", "two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
+    Command(
+        "fix",
+        "breakeven.cli.fix",
+        "what makes a script faster, carried out and proven to compute the same",
+        "the script's own arguments go after --",
+    ),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
 )
 
