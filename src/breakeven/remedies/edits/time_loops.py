@@ -64,7 +64,8 @@ def _indexed(source: Source, loop: cst.For, t: str, node: cst.Subscript) -> Time
 
 def _iterated(source: Source, loop: cst.For) -> list[TimeSlice]:
     """The slices of `for x_t in x`, `for x_t in x.unbind(d)`, `for t, x_t in enumerate(x)`."""
-    header, target = loop.iter, loop.target
+    header: cst.BaseExpression = loop.iter
+    target: cst.BaseExpression = loop.target
     if isinstance(header, cst.Call) and source.meaning(header.func) == "enumerate" and len(header.args) == 1:
         if not isinstance(target, cst.Tuple) or len(target.elements) != 2:
             return []
@@ -88,6 +89,8 @@ def _kind(source: Source, element: cst.SubscriptElement, t: str) -> str:
         return (
             "time" if source.code(element.slice.value) == t else "all" if source.code(element.slice.value) == "..." else "other"
         )
+    if not isinstance(element.slice, cst.Slice):
+        return "other"
     return "all" if element.slice.lower is None and element.slice.upper is None and element.slice.step is None else "other"
 
 

@@ -10,18 +10,113 @@ from breakeven.remedies.edits.variables import bound, only_value, variable
 _DEPTH = 12
 #: Methods of a tensor that give a tensor, and are not so named on other common objects.
 _TENSOR_METHODS = frozenset(
-    "mean sum square sqrt exp log abs pow argmax argmin softmax log_softmax sigmoid tanh relu float double half long int bool to "
-    "cuda cpu detach clone squeeze unsqueeze view reshape flatten permute transpose t contiguous eq ne gt lt ge le max min norm "
-    "gather clamp mul div add sub matmul item_ chunk topk any all prod std var cumsum logsumexp nan_to_num type_as".split()
+    (
+        "mean",
+        "sum",
+        "square",
+        "sqrt",
+        "exp",
+        "log",
+        "abs",
+        "pow",
+        "argmax",
+        "argmin",
+        "softmax",
+        "log_softmax",
+        "sigmoid",
+        "tanh",
+        "relu",
+        "float",
+        "double",
+        "half",
+        "long",
+        "int",
+        "bool",
+        "to",
+        "cuda",
+        "cpu",
+        "detach",
+        "clone",
+        "squeeze",
+        "unsqueeze",
+        "view",
+        "reshape",
+        "flatten",
+        "permute",
+        "transpose",
+        "t",
+        "contiguous",
+        "eq",
+        "ne",
+        "gt",
+        "lt",
+        "ge",
+        "le",
+        "max",
+        "min",
+        "norm",
+        "gather",
+        "clamp",
+        "mul",
+        "div",
+        "add",
+        "sub",
+        "matmul",
+        "item_",
+        "chunk",
+        "topk",
+        "any",
+        "all",
+        "prod",
+        "std",
+        "var",
+        "cumsum",
+        "logsumexp",
+        "nan_to_num",
+        "type_as",
+    )
 )
 _VIEWS = frozenset(
-    "squeeze unsqueeze view reshape flatten permute transpose t contiguous detach to float double half cuda cpu long type_as".split()
+    (
+        "squeeze",
+        "unsqueeze",
+        "view",
+        "reshape",
+        "flatten",
+        "permute",
+        "transpose",
+        "t",
+        "contiguous",
+        "detach",
+        "to",
+        "float",
+        "double",
+        "half",
+        "cuda",
+        "cpu",
+        "long",
+        "type_as",
+    )
 )
 #: Functions of torch that give something else than a tensor.
 _NO_TENSOR = frozenset(
-    "device Generator Size manual_seed no_grad inference_mode compile load save is_tensor set_num_threads".split()
+    (
+        "device",
+        "Generator",
+        "Size",
+        "manual_seed",
+        "no_grad",
+        "inference_mode",
+        "compile",
+        "load",
+        "save",
+        "is_tensor",
+        "set_num_threads",
+    )
 )
-_MODULE_METHODS = frozenset("to cuda cpu float double half bfloat16 train eval requires_grad_ apply".split())
+_MODULE_METHODS = frozenset(
+    ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "train", "eval", "requires_grad_", "apply")
+)
 
 
 def is_tensor(source: Source, node: cst.CSTNode, depth: int = _DEPTH) -> bool:

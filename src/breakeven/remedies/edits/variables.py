@@ -41,7 +41,7 @@ def variable(source: Source, node: cst.Name) -> Variable | None:
 
 
 def bound(source: Source, store: cst.CSTNode) -> cst.BaseExpression | None:
-    """The expression that a plain assignment binds to a name (`name = …`, also one of `a, b = …, …`); None for any other binding."""
+    """The expression that a plain assignment binds to a name (also in `a, b = …, …`); None for any other binding."""
     parent = source.parents.get(store)
     if isinstance(parent, cst.AnnAssign) and parent.target is store:
         return parent.value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import libcst as cst
@@ -215,7 +216,7 @@ def _changes(source: Source, one: _CellLoop) -> dict[cst.CSTNode, Change] | str:
     return changes
 
 
-def _appended_state(source: Source, rest: list[cst.CSTNode], h: str) -> str | None:
+def _appended_state(source: Source, rest: Sequence[cst.CSTNode], h: str) -> str | None:
     """The list that the loop's only other line appends the state to."""
     if len(rest) != 1 or not isinstance(rest[0], cst.SimpleStatementLine):
         return None
@@ -258,7 +259,10 @@ def _maker(source: Source, one: _CellLoop) -> Change | str:
             return f"parameters are found by their names (line {source.line(text)})"
     owner = one.call.func
     label = owner.attr.value if isinstance(owner, cst.Attribute) else source.code(owner)
-    for node in source.find(cst.Attribute if isinstance(owner, cst.Attribute) else cst.Name):
+    places: list[cst.Attribute | cst.Name] = (
+        [*source.find(cst.Attribute)] if isinstance(owner, cst.Attribute) else [*source.find(cst.Name)]
+    )
+    for node in places:
         said = node.attr.value if isinstance(node, cst.Attribute) else node.value
         if said == label and node is not owner and not isinstance(source.parents[node], cst.AssignTarget):
             return f"the cell is used elsewhere (line {source.line(node)})"
@@ -339,9 +343,9 @@ EDIT = Edit(
     promise="tolerance",
     tolerance=1e-4,
     apply=apply,
-    safe_when="A loop over time steps calls one cell per step on the slice of a sequence that is there before the loop, and hands its "
-    "state on unchanged; nothing else uses the cell, and no checkpoint is loaded.",
-    unsafe_when="The state is masked or dropped out between steps, the input depends on the step before, the cell state is read at "
-    "every step, or the loop makes no step at all.",
+    safe_when="A loop over time steps calls one cell per step on a slice of a sequence that is there before the loop, and "
+    "hands its state on unchanged; nothing else uses the cell, and no checkpoint is loaded.",
+    unsafe_when="The state is masked or dropped out between steps, the input depends on the step before, the cell state is read "
+    "at every step, or the loop makes no step at all.",
     changes="The same recurrence with the same first parameters (drawn in the same order): results differ by rounding.",
 )

@@ -304,9 +304,9 @@ EDIT = Edit(
     promise="bitwise",
     tolerance=None,
     apply=apply,
-    safe_when="A loss or a count is appended to a list or added to a sum that nobody reads before the loop is over, and the tensor is "
-    "made anew in each turn.",
+    safe_when="A loss or a count is appended to a list or added to a sum that nobody reads before the loop is over, and the "
+    "tensor is made anew in each turn.",
     unsafe_when="The value decides what the loop does next, or the list is read, shared or left half filled within the loop.",
-    changes="No number: the same values are read with one copy after the loop and added in the same order. What is printed in every "
-    "turn is printed in every 50th.",
+    changes="No number: the same values are read with one copy after the loop and added in the same order. What is printed in "
+    "every turn is printed in every 50th.",
 )

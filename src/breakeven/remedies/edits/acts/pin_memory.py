@@ -37,9 +37,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
         elif pinned is None or source.code(pinned.value) == "False":
             changes[loader] = with_argument("pin_memory", f"{torch}.cuda.is_available()")
         for call in moved:
-            if argument(call, "non_blocking", 2) is None and argument(call, "non_blocking", 1) is None:
-                changes[call] = with_argument("non_blocking", "True")
-            elif argument(call, "non_blocking") is None and len(call.args) == 1:
+            if argument(call, "non_blocking") is None and len(call.args) <= 1:
                 changes[call] = with_argument("non_blocking", "True")
     return source.changed(changes) if changes else Refused(reason)
 
