@@ -38,6 +38,7 @@ COMMANDS: tuple[Command, ...] = (
         "what makes a script faster, carried out and proven to compute the same",
         "the script's own arguments go after --",
     ),
+    Command("selftest", "breakeven.cli.selftest", "plants known faults on this machine and counts which are found"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
 )
 

@@ -19,8 +19,9 @@ class Difference:
     Attributes:
         what: losses, gradients or parameters.
         bitwise: every bit is the same at every step that was compared.
-        largest: greatest relative difference (of a tensor: greatest absolute difference over greatest absolute value) at the
-            first steps, which the tolerance is held against; None: the two cannot be compared number by number.
+        largest: greatest relative difference at the first steps, which the tolerance is held against: of a tensor the greatest
+            absolute difference over its greatest absolute value, of gradients over that of all the step's gradients; None:
+            the two cannot be compared number by number.
         first_step: first step, from 1, at which a bit differs; None: none does.
         last: greatest relative difference at the last step that was compared, after the timed ones; rounding that a training
             amplifies shows here.
@@ -112,7 +113,7 @@ class Tried:
         id: the remedy.
         title: what it does.
         promise: what the edited training computes: bitwise, tolerance or changes_mathematics; None: it has no edit.
-        gain_ms: what the simulator says that it saves of a step on the asked device, beside those kept before it; None: it cannot say.
+        gain_ms: what it is predicted to save of a step on the asked device, beside those kept before it; None: unknown.
         lines: of the script as it was before this remedy.
         note: what the user should know.
         proof: of this remedy beside those kept before it; None: not asked for.

@@ -92,7 +92,8 @@ def fix(request: FixRequest, on_progress: OnProgress = lambda text: None) -> Fix
     content = found.file.read_bytes()
     wanted = _wanted(request.remedies)
     text = _text(content, request.script)
-    able = [name for name in wanted if _edited(name, found.file, text) is not None]
+    done = {name: _edited(name, found.file, text) for name in wanted}
+    able = {name: (text, one.text) for name, one in done.items() if one is not None}
     gains = gains_for(request, able, on_progress) if able else Gains.none(request.gpu)
     job = _Job(request, capture, found.file, content, text, gains, on_progress)
     return _answer(job, wanted)

@@ -18,7 +18,8 @@ from breakeven.machine.hosts import find_host
 from breakeven.remedies import REMEDIES
 from breakeven.results import Interval
 from breakeven.timeline import OpStream
-from breakeven.workflows.cpu_side import cpu_side, recorded
+from breakeven.workflows.cpu_gains import FEEDING, CpuStep, cpu_gain
+from breakeven.workflows.cpu_side import cpu_side, input_ns, recorded, threads_of
 from breakeven.workflows.probing import probed_cpu
 
 if TYPE_CHECKING:
@@ -76,15 +77,21 @@ class Gains:
         return Interval(min(ratios), ratios[1], max(ratios))
 
 
-def gains_for(request: FixRequest, able: Sequence[str], tell: Callable[[str], None]) -> Gains:
+def gains_for(request: FixRequest, able: Mapping[str, tuple[str, str]], tell: Callable[[str], None]) -> Gains:
     """Run the script once and price what each of these remedies would save.
+
+    Args:
+        request: what is asked.
+        able: remedies that can be carried out, each with the script's text before and after it.
+        tell: told what is being done.
 
     Raises:
         InputError, ScriptFailed, NoAnswer: as `why`.
     """
     gpu = find_gpu(request.gpu or "Tesla T4")  # for the CPU any device's costs serve
     tell("running the script as it is")
-    caught = capture(CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False))
+    asked = CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False)
+    caught = capture(asked)
     cpu, doubts = probed_cpu()
     error = caught.error()
     stream = recorded(caught)
@@ -94,13 +101,31 @@ def gains_for(request: FixRequest, able: Sequence[str], tell: Callable[[str], No
     versions = dict(caught.cpu.versions) if caught.cpu is not None else {}
     machine = {"cpu": asdict(cpu)}
     if request.gpu is None:
-        return Gains("cpu", side.step_ms, lambda name, kept: None, machine, versions, doubts)
+        step = (
+            None if side.step_ms is None else CpuStep(side.step_ms, stream, input_ns(caught.cpu), threads_of(caught.cpu), asked)
+        )
+        return Gains("cpu", side.step_ms, _on_cpu(step, able), machine, versions, doubts)
     if stream is None:
         return Gains(gpu.name, None, lambda name, kept: None, machine, versions, doubts)
     host = find_host("this machine", cpu, host_model().dispatch_us)
     pricing = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=cpu, host=host)
     step = pricing.step(stream)
     return Gains(gpu.name, Interval(step.low, step.mid, step.high), _simulated(stream, pricing), machine, versions, doubts)
+
+
+def _on_cpu(step: CpuStep | None, able: Mapping[str, tuple[str, str]]) -> GainOf:
+    """Gains on this machine's CPU, each worked out once."""
+    known: dict[tuple[str, bool], Interval | None] = {}
+
+    def gain(name: str, kept: Sequence[str]) -> Interval | None:
+        if step is None or name not in able:
+            return None
+        key = (name, bool(FEEDING & set(kept)))
+        if key not in known:
+            known[key] = cpu_gain(step, name, *able[name], kept)
+        return known[key]
+
+    return gain
 
 
 def _simulated(stream: OpStream, pricing: Pricing[Any]) -> GainOf:  # Any: the costs of any device

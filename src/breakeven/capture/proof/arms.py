@@ -7,7 +7,7 @@ import select
 import subprocess
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -56,10 +56,8 @@ class Arm:
     def tell(self, command: Command) -> None:
         """Let it run; `hear` gives what came of it."""
         if self.ended is None:
-            try:
+            with suppress(BrokenPipeError):  # it is gone; `hear` finds its last word
                 os.write(self.commands, msgspec.json.encode(command) + b"\n")
-            except BrokenPipeError:
-                pass  # it is gone; `hear` finds its last word
 
     def hear(self, patience_s: float) -> Report:
         """Wait for its report. One with `end` is the last: it is given again to whoever asks later."""

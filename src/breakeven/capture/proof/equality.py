@@ -15,8 +15,8 @@ from breakeven.results.proof import Difference
 Numbers = Mapping[str, NDArray[Any]]  # Any: of several dtypes
 
 KINDS: Final = ("losses", "gradients", "parameters")
-#: Steps over which a tolerance is held against. A training amplifies rounding (on `examples/char_rnn.py` 7e-8 in the loss of step 2
-#: became 2e-3 by step 150), so what comes later says more about the training than about the edit.
+#: Steps over which a tolerance is held against. A training amplifies rounding (on `examples/char_rnn.py` 7e-8 in the loss of step
+#: 2 became 2e-3 by step 150), so what comes later says more about the training than about the edit.
 FIRST_STEPS: Final = 5
 
 
@@ -51,6 +51,7 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
     same = all(n in left and n in right and bytes(left[f"digest/{n}"]) == bytes(right[f"digest/{n}"]) for n in names)
     if same:
         return True, 0.0
+    scale = max((_size(left[n]) for n in names if n in left), default=0.0) if kind == "gradients" else None
     worst = 0.0
     for name in names:
         one, other = left.get(name), right.get(name)
@@ -61,21 +62,26 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
             continue
         if one.shape != other.shape:
             return False, None
-        worst = max(worst, _relative(one, other))
+        worst = max(worst, _relative(one, other, scale))
     return False, worst
 
 
-def _relative(one: NDArray[Any], other: NDArray[Any]) -> float:  # of any dtype
-    """Greatest absolute difference over the greatest absolute value; numbers that are not finite must be alike."""
+def _relative(one: NDArray[Any], other: NDArray[Any], scale: float | None) -> float:  # of any dtype
+    """Greatest absolute difference over `scale` (the tensor's own size where None); what is not finite must be alike."""
     if not one.size:
         return 0.0
     a, b = (x.astype(np.complex128 if np.iscomplexobj(x) else np.float64) for x in (one, other))
     finite = np.isfinite(a) & np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return float("inf")
-    scale = float(np.abs(a[finite]).max(initial=0.0))
+    size = _size(one) if scale is None else scale
     apart = float(np.abs(a[finite] - b[finite]).max(initial=0.0))
-    return apart / scale if scale > 0 else (0.0 if apart == 0 else float("inf"))
+    return apart / size if size > 0 else (0.0 if apart == 0 else float("inf"))
+
+
+def _size(values: NDArray[Any]) -> float:  # of any dtype
+    """The greatest finite absolute value."""
+    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
 
 
 def _read(folder: Path, step: int) -> dict[str, NDArray[Any]]:  # of several dtypes

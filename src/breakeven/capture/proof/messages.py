@@ -38,11 +38,13 @@ class Command:
         steps: how many.
         compare: write down losses, gradients and parameters of each (such steps are not timed).
         losses: report the loss of each.
+        optimizers: report the time in optimizers' steps.
     """
 
     steps: int
     compare: bool = False
     losses: bool = False
+    optimizers: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,6 +55,7 @@ class Report:
         step: steps ended so far in this arm.
         ns: length of each step of the command, in order; the first one after a pause finds cold caches.
         losses: as asked.
+        optimizer_ns: as asked: length of each optimizer's step, in order.
         end: how the script ended (`ScriptEnd.how`); None: it waits for the next command.
         text: how, in words.
     """
@@ -60,5 +63,6 @@ class Report:
     step: int
     ns: tuple[int, ...] = ()
     losses: tuple[float, ...] = ()
+    optimizer_ns: tuple[int, ...] = ()
     end: str | None = None
     text: str = ""

@@ -1,4 +1,4 @@
-"""Proves a change of a script: same numbers, and how much faster, from two children that run it before and after in alternation."""
+"""Proves a change of a script: same numbers, and how much faster, from children that run it before and after in alternation."""
 
 from __future__ import annotations
 
@@ -13,22 +13,24 @@ from breakeven.capture import target
 from breakeven.capture.proof import alternation
 from breakeven.capture.proof.arms import Arm, Version, running
 from breakeven.capture.proof.equality import FIRST_STEPS, differences
+from breakeven.capture.proof.judging import equality_of, judged
 from breakeven.capture.proof.messages import Command, Report
 from breakeven.capture.proof.racing import raced
-from breakeven.capture.proof.judging import equality_of, judged
 from breakeven.capture.request import CaptureRequest
 from breakeven.errors import NoAnswer, ScriptFailed
 from breakeven.results import Interval
 from breakeven.results.proof import Difference, Equality, Proof, Race
 from breakeven.stats import estimate
 from breakeven.stats.estimate import FEW
-from breakeven.units import NS_PER_MS
+from breakeven.units import NS_PER_MS, NS_PER_S
 
 #: Steps whose numbers are compared one by one, from the first.
 COMPARED: Final = 20
 #: Seconds of alternation, over all of its rounds; and how often short scripts are started again for more steps.
 SECONDS: Final = 12.0
 MOST_ROUNDS: Final = 6
+#: Seconds of steps from which an optimizer's share is taken.
+SHARE_S: Final = 1.0
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,25 @@ def prove(claim: Claim) -> Proof:
             break
     equality = _equality(claim, before, seen)
     return judged(_timed(seen), equality, claim.faster)
+
+
+def optimizer_share(request: CaptureRequest, seconds: float = SHARE_S) -> float | None:
+    """The part of a step that optimizers' steps take on the CPU; None: no step ended, or there is no optimizer.
+
+    Raises:
+        InputError: as in `prove`.
+    """
+    version, _ = versions(Claim(request, None, ""))
+    with running((version,)) as arms:
+        lengths, ended = alternation.warmed(arms)
+        if ended is not None or not lengths[0]:
+            return None
+        arms[0].tell(Command(max(FEW, round(seconds * NS_PER_S / lengths[0])), optimizers=True))
+        report = arms[0].hear(alternation.PATIENCE_S)
+    if not report.optimizer_ns or len(report.ns) < FEW:
+        return None
+    per_step = len(report.optimizer_ns) / len(report.ns)
+    return float(np.median(report.optimizer_ns) * per_step / np.median(report.ns))
 
 
 def versions(claim: Claim) -> tuple[Version, Version]:
@@ -184,9 +205,7 @@ def _race(claim: Claim, before: Version, after: Version) -> Proof:
     with running((before, after)) as arms:
         found = raced(arms, claim.seconds)
         if isinstance(found, Race):
-            reason = (
-                "its loss after the same time is not higher" if found.won else "its loss after the same time is higher"
-            )
+            reason = "its loss after the same time is not higher" if found.won else "its loss after the same time is higher"
             return Proof("cpu", None, None, None, 0, 0, None, found, found.won, reason)
         failure = _failure(arms, 0 if found.step == 0 else 1)
         return _failed(failure or "too few steps ended for a race")

@@ -83,7 +83,8 @@ class Proving:
 
     def _say(self, end: str | None, text: str) -> None:
         losses = self.watch.taken() if self._command.losses else []
-        report = Report(self.step, tuple(self._ns), tuple(losses), end, text)
+        spent = self.watch.spent() if self._command.optimizers else []
+        report = Report(self.step, tuple(self._ns), tuple(losses), tuple(spent), end, text)
         data = msgspec.json.encode(report) + b"\n"
         while data:
             data = data[os.write(self.order.reports, data) :]
@@ -99,6 +100,8 @@ class Proving:
         self.watch.compare(self._command.compare)
         if self._command.losses:
             self.watch.follow(True)
+        if self._command.optimizers:
+            self.watch.time_optimizers()
         self.watch.forget()
         self._began = self.clock()
 

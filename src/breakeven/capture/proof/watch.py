@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import hashlib
 import io
+import time
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch.optim.optimizer import register_optimizer_step_pre_hook
+from torch.optim.optimizer import register_optimizer_step_post_hook, register_optimizer_step_pre_hook
 
 from breakeven.capture import outcome
 from breakeven.capture.proof.messages import NUMBERS
@@ -32,6 +33,7 @@ class Watch:
         self.losses: list[torch.Tensor] = []
         self._gradients: dict[str, torch.Tensor | None] = {}
         self._optimizers: list[torch.optim.Optimizer] = []
+        self._spent: list[int] = []
         self._hook: Any = None  # torch's handle, a private class
         self._backward: Any = None  # the function that was there
 
@@ -57,6 +59,27 @@ class Watch:
         elif not on and self._backward is not None:
             torch.autograd.backward = self._backward
             self._backward = None
+
+    def time_optimizers(self) -> None:
+        """Begin timing every optimizer's step, to the end of this process."""
+        clock, spent = time.perf_counter_ns, self._spent
+        began = 0
+
+        def before(*_args: Any) -> None:  # as torch calls it
+            nonlocal began
+            began = clock()
+
+        def after(*_args: Any) -> None:  # as torch calls it
+            spent.append(clock() - began)
+
+        register_optimizer_step_pre_hook(before)
+        register_optimizer_step_post_hook(after)
+
+    def spent(self) -> list[int]:
+        """The times of optimizers' steps since the last call, ns."""
+        found = self._spent.copy()
+        self._spent.clear()
+        return found
 
     def taken(self) -> list[float]:
         """The losses since the last call; roots that are no single number by their mean."""
