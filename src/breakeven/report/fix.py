@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.text import Text
 
 from breakeven.report.json import encode
@@ -72,6 +73,8 @@ def _proven(proof: Proof) -> Iterator[str]:
             f"Measured on this machine's {proof.device.upper()}: {_times(proof.speedup)} the steps a second "
             f"({steps} a step; {proof.pairs} pairs of blocks in alternation)."
         )
+    if proof.cpu_speedup is not None:
+        yield f"By processor time, which other programs do not disturb: {_times(proof.cpu_speedup)}."
     if proof.equality is not None:
         yield proof.equality.sentence
     if proof.race is not None:
@@ -102,7 +105,9 @@ def _tried(one: Tried, paper: Paper) -> RenderableType:
 def _diff(diff: str, paper: Paper) -> Iterator[RenderableType]:
     styles = {"+": "green", "-": "red", "@": "cyan"}
     for line in diff.splitlines():
-        yield paper.text(line, style=styles.get(line[:1], ""), indent=2)
+        safe = "".join(c if c.isprintable() else "?" for c in line.expandtabs())
+        text = safe.encode("ascii", "replace").decode() if paper.ascii_only else safe
+        yield Padding(Text(text, style=styles.get(line[:1], ""), no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2))
 
 
 def _untouched(report: FixReport) -> Iterator[str]:

@@ -91,6 +91,7 @@ class Proof:
         race: instead, where the mathematics changes.
         kept: whether the change is kept for it.
         reason: why, or why not.
+        cpu_speedup: the same by the main thread's processor time, in which other programs' share of the machine is not.
     """
 
     device: str
@@ -103,6 +104,7 @@ class Proof:
     race: Race | None
     kept: bool
     reason: str
+    cpu_speedup: Interval | None = None
 
 
 @dataclass(frozen=True)

@@ -50,12 +50,16 @@ FAULTS: Final = (
     Fault("launch_bound", ("set_to_none",), "optimizer.zero_grad()", "optimizer.zero_grad(set_to_none=False)"),
     Fault("launch_bound", ("fused_optimizer",), ", lr=1e-3)", ", lr=1e-3, foreach=False)"),
     Fault("fp64", ("float32",), "torch.manual_seed(0)", "torch.manual_seed(0); torch.set_default_dtype(torch.float64)"),
-    Fault("launch_bound", ("debug_off",), "torch.manual_seed(0)", "torch.manual_seed(0); torch.autograd.set_detect_anomaly(True)"),
+    Fault(
+        "launch_bound", ("debug_off",), "torch.manual_seed(0)",
+        "torch.manual_seed(0); torch.autograd.set_detect_anomaly(True)",
+    ),
     Fault("memory", ("no_empty_cache",), "optimizer.step()", "optimizer.step(); torch.cuda.empty_cache()"),
     Fault(
         "cpu_oversubscription", ("threads",), "torch.manual_seed(0)", "torch.manual_seed(0); torch.set_num_threads(256)",
     ),
-    Fault("input_bound", ("loader_workers",), "num_workers=2, pin_memory=True, persistent_workers=True", "pin_memory=True", lint=False),
+    Fault("input_bound", ("loader_workers",), "num_workers=2, pin_memory=True, persistent_workers=True",
+          "pin_memory=True", lint=False),
     Fault("memory", ("inference_mode",), "with torch.inference_mode():", "if True:", "error = "),
     Fault("sync_bound", ("checkpoint_less",), "optimizer.step()", 'optimizer.step(); torch.save(model.state_dict(), "each.pt")'),
     Fault(
@@ -71,7 +75,8 @@ FAULTS: Final = (
     ),
     Fault(
         "denormals", ("flush_denormals",), "loss_fn = nn.MSELoss()",
-        "loss_fn = nn.MSELoss()\nwith torch.no_grad():\n    for weight in model.parameters():\n        weight.mul_(1e-39)", "model(",
+        "loss_fn = nn.MSELoss()\nwith torch.no_grad():\n    for weight in model.parameters():\n        weight.mul_(1e-39)",
+        "model(",
         lint=False,
     ),
     Fault(
@@ -80,7 +85,8 @@ FAULTS: Final = (
         "        took = time.time() - began\n",
         "took =",
     ),
-    Fault("device_mismatch", ("move_to_device",), "times = torch.arange(WINDOW + 1, device=device)", "times = torch.arange(WINDOW + 1)",
+    Fault("device_mismatch", ("move_to_device",), "times = torch.arange(WINDOW + 1, device=device)",
+          "times = torch.arange(WINDOW + 1)",
           "torch.sin("),
 )  # fmt: skip
 
@@ -99,12 +105,8 @@ def planted() -> Iterator[Planted]:
         for fault in FAULTS:
             if fault.old not in text:
                 continue
-            old, new = fault.old, fault.new
-            if fault.id == "unfused_rnn":
-                text_in = text.replace("nn.LSTM(1, HIDDEN)", "nn.LSTMCell(1, HIDDEN)")
-            else:
-                text_in = text
-            changed = text_in.replace(old, new, 1)
+            healthy_text = text.replace("nn.LSTM(1", "nn.LSTMCell(1") if fault.id == "unfused_rnn" else text  # loops over a cell
+            changed = healthy_text.replace(fault.old, fault.new, 1)
             yield Planted(name, fault, changed, _lines(text, changed, fault))
 
 

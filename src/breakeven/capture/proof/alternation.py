@@ -28,9 +28,10 @@ SETTLE: Final = 1
 
 @dataclass
 class Timed:
-    """What the alternation gave: mean step of each block, pair by pair, in ns."""
+    """What the alternation gave, pair by pair, in ns: mean step of each block, and its processor time."""
 
     pairs: list[tuple[float, float]] = field(default_factory=list)
+    cpu_pairs: list[tuple[float, float]] = field(default_factory=list)
     block: int = 1
     ended: Report | None = None
 
@@ -38,7 +39,13 @@ class Timed:
 def warmed(arms: Sequence[Arm]) -> tuple[list[float], Report | None]:
     """Run both warm, in step; the step of each in ns, and the last word of one that ended."""
     lengths: list[list[int]] = [[] for _ in arms]
+    for arm in arms:  # everything up to the end of a first step
+        arm.tell(Command(1))
     count, spent = 1, 0
+    for number, report in enumerate([arm.hear(FIRST_STEP_S) for arm in arms]):
+        lengths[number] = list(report.ns)
+        if report.end is not None:
+            return [_middle(found) for found in lengths], report
     while count <= MOST_WARM and spent < WARM_NS:
         for arm in arms:
             arm.tell(Command(count))
@@ -63,7 +70,7 @@ def alternated(arms: Sequence[Arm], step_ns: float, seconds: float) -> Timed:
     timed = Timed(block=block)
     until = time.monotonic() + seconds
     while len(timed.pairs) < ENOUGH and time.monotonic() < until:
-        means: dict[int, float] = {}
+        means: dict[int, tuple[float, float]] = {}
         order = (0, 1) if len(timed.pairs) % 2 == 0 else (1, 0)
         for which in order:
             arms[which].tell(Command(block + SETTLE))
@@ -72,9 +79,10 @@ def alternated(arms: Sequence[Arm], step_ns: float, seconds: float) -> Timed:
             if report.end is not None:
                 timed.ended = report
             if len(counted) >= max(1, block // 2):
-                means[which] = sum(counted) / len(counted)
+                means[which] = sum(counted) / len(counted), sum(report.cpu_ns[SETTLE:]) / len(counted)
         if len(means) == 2:
-            timed.pairs.append((means[0], means[1]))
+            timed.pairs.append((means[0][0], means[1][0]))
+            timed.cpu_pairs.append((means[0][1], means[1][1]))
         if timed.ended is not None:
             break
     return timed

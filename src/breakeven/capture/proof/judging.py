@@ -40,10 +40,11 @@ def judged(proof: Proof, equality: Equality, faster: bool) -> Proof:
     """The proof with its equality and the judgement on it."""
     proof = replace(proof, equality=equality)
     if not equality.holds:
-        return replace(proof, kept=False, reason=equality.sentence[:1].lower() + equality.sentence[1:].rstrip("."))
+        return replace(proof, kept=False, reason="it does not compute the same")
     if proof.speedup is None:
         return replace(proof, kept=not faster)
-    gains = proof.speedup.low > LEAST
+    busy = proof.cpu_speedup
+    gains = proof.speedup.low > LEAST or (busy is not None and busy.low > LEAST and proof.speedup.mid > LEAST)
     if gains or not faster:
         where = "" if gains else "; its speed here decides nothing for another device"
         return replace(proof, kept=True, reason=f"it computes the same{' and is faster' if gains else where}")
@@ -60,13 +61,15 @@ def _within(difference: Difference, limit: float) -> bool:
 
 def _sentence(found: Sequence[Difference], steps: int, limit: float, holds: bool, repeats: bool | None) -> str:
     names = [d.what for d in found]
-    what = ", ".join(names[:-1]) + " and " + names[-1] if len(names) > 1 else names[0]
+    what = " and ".join(", ".join(names).rsplit(", ", 1))
     if all(d.bitwise for d in found):
         return f"{what.capitalize()} of {steps} steps are the same to the last bit."
     worst = max((d.largest for d in found if d.largest is not None), default=None)
     blind = [d.what for d in found if d.largest is None]
+    what = " and ".join(", ".join(n for n in names if n not in blind).rsplit(", ", 1))
     apart = "" if worst is None else f"differ by at most {worst:.1e} of their size over the first steps"
     laid = f"{' and '.join(blind)} are laid out differently and could not be compared" if blind else ""
     unsteady = " (the unchanged script does not repeat its own bits either)" if repeats is False else ""
     said = "; ".join(part for part in (apart and f"{what} {apart}", laid) if part)
-    return f"{said[:1].upper()}{said[1:]}{'' if holds else f', where {limit:.1e} is allowed'}{unsteady}."
+    over = "" if holds else f", where {limit:.0e} is allowed" if limit else ", where none is promised"
+    return f"{said[:1].upper()}{said[1:]}{over}{unsteady}."

@@ -54,14 +54,16 @@ class Report:
     Attributes:
         step: steps ended so far in this arm.
         ns: length of each step of the command, in order; the first one after a pause finds cold caches.
+        cpu_ns: processor time of the main thread in each: what other programs take from the machine is not in it.
         losses: as asked.
-        optimizer_ns: as asked: length of each optimizer's step, in order.
+        optimizer_ns: as asked: processor time of each optimizer's step, in order.
         end: how the script ended (`ScriptEnd.how`); None: it waits for the next command.
         text: how, in words.
     """
 
     step: int
     ns: tuple[int, ...] = ()
+    cpu_ns: tuple[int, ...] = ()
     losses: tuple[float, ...] = ()
     optimizer_ns: tuple[int, ...] = ()
     end: str | None = None

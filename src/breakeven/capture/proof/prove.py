@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breakeven.capture import target
 from breakeven.capture.proof import alternation
@@ -61,6 +62,7 @@ class _Seen:
     """What the rounds gave so far."""
 
     pairs: list[tuple[float, float]]
+    cpu_pairs: list[tuple[float, float]]
     block: int = 1
     compared: int = 0
     differences: tuple[Difference, ...] = ()
@@ -77,7 +79,7 @@ def prove(claim: Claim) -> Proof:
     before, after = versions(claim)
     if claim.promise == "changes_mathematics":
         return _race(claim, before, after)
-    seen = _Seen([])
+    seen = _Seen([], [])
     for number in range(MOST_ROUNDS):
         reason = _round(claim, (before, after), seen, number == 0)
         if reason is not None:
@@ -104,7 +106,7 @@ def optimizer_share(request: CaptureRequest, seconds: float = SHARE_S) -> float 
     if not report.optimizer_ns or len(report.ns) < FEW:
         return None
     per_step = len(report.optimizer_ns) / len(report.ns)
-    return float(np.median(report.optimizer_ns) * per_step / np.median(report.ns))
+    return float(np.median(report.optimizer_ns) * per_step / np.median(report.cpu_ns))
 
 
 def versions(claim: Claim) -> tuple[Version, Version]:
@@ -133,6 +135,7 @@ def _round(claim: Claim, both: tuple[Version, Version], seen: _Seen, first: bool
             if ended is None:
                 timed = alternation.alternated(arms, max(lengths), claim.seconds)
                 seen.pairs += timed.pairs
+                seen.cpu_pairs += timed.cpu_pairs
                 seen.block, ended = timed.block, timed.ended
         if ended is None and first:
             numbers += _last(arms)
@@ -194,11 +197,15 @@ def _timed(seen: _Seen) -> Proof:
         few = "too few steps ended to say how fast it is"
         return Proof("cpu", None, None, None, len(seen.pairs), seen.block, None, None, False, few)
     times = np.array(seen.pairs)
-    ratios = estimate(times[:, 0] / times[:, 1], skip_warmup=False)
-    steps = [estimate(times[:, k] / NS_PER_MS, skip_warmup=False) for k in (0, 1)]
-    before, after = (Interval(s.low, s.mid, s.high) for s in steps)
-    speedup = Interval(ratios.low, ratios.mid, ratios.high)
-    return Proof("cpu", speedup, before, after, len(seen.pairs), seen.block, None, None, False, "")
+    before, after = (_interval(times[:, k] / NS_PER_MS) for k in (0, 1))
+    cpu = np.array(seen.cpu_pairs)
+    busy = _interval(cpu[:, 0] / cpu[:, 1]) if (cpu > 0).all() else None
+    return Proof("cpu", _interval(times[:, 0] / times[:, 1]), before, after, len(times), seen.block, None, None, False, "", busy)
+
+
+def _interval(samples: NDArray[np.float64]) -> Interval:
+    found = estimate(samples, skip_warmup=False)
+    return Interval(found.low, found.mid, found.high)
 
 
 def _race(claim: Claim, before: Version, after: Version) -> Proof:

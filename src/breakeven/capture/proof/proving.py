@@ -9,6 +9,7 @@ import json
 import os
 import random
 from collections.abc import Callable, Collection
+from time import thread_time_ns
 
 import msgspec
 import numpy as np
@@ -37,8 +38,9 @@ class Proving:
         self._command = Command(0)
         self._left = 0
         self._ns: list[int] = []
+        self._cpu: list[int] = []
         self._losses: list[float] = []
-        self._began = self._passed = 0
+        self._began = self._cpu_began = self._passed = 0
         self.words: Collection[str] = ()  # every name that the user's source spells
 
     def begin(self) -> None:
@@ -53,14 +55,16 @@ class Proving:
         if series is not self._series and not self._choose(series):
             return
         self.step += 1
+        cpu = thread_time_ns()
         self._ns.append(now - self._began)
+        self._cpu.append(cpu - self._cpu_began)
         if self._command.compare:
             self.watch.write(self.step)
         self._left -= 1
         if self._left <= 0:
             self._say(None, "")
             self._obey()
-        self._began = self.clock()
+        self._cpu_began, self._began = thread_time_ns(), self.clock()
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended, somehow."""
@@ -77,6 +81,7 @@ class Proving:
         if self._series is not None:  # the edges so far were not whole steps
             self.step, self._left = 0, self._command.steps
             self._ns.clear()
+            self._cpu.clear()
             self.watch.forget()
         self._series = series
         return True
@@ -84,7 +89,7 @@ class Proving:
     def _say(self, end: str | None, text: str) -> None:
         losses = self.watch.taken() if self._command.losses else []
         spent = self.watch.spent() if self._command.optimizers else []
-        report = Report(self.step, tuple(self._ns), tuple(losses), tuple(spent), end, text)
+        report = Report(self.step, tuple(self._ns), tuple(self._cpu), tuple(losses), tuple(spent), end, text)
         data = msgspec.json.encode(report) + b"\n"
         while data:
             data = data[os.write(self.order.reports, data) :]
@@ -97,13 +102,14 @@ class Proving:
         self._command = Command(**json.loads(line))
         self._left = self._command.steps
         self._ns.clear()
+        self._cpu.clear()
         self.watch.compare(self._command.compare)
         if self._command.losses:
             self.watch.follow(True)
         if self._command.optimizers:
             self.watch.time_optimizers()
         self.watch.forget()
-        self._began = self.clock()
+        self._cpu_began, self._began = thread_time_ns(), self.clock()
 
 
 def _line(read: Callable[[int], bytes]) -> bytes:
