@@ -16,11 +16,14 @@ from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
 from breakeven.results.compared import Change, CompareReport
+from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race, Tried
+from breakeven.results.selftest import RuleScore, SelftestReport
 from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
+    FixReport, Tried, Proof, Equality, Difference, Race, SelftestReport, RuleScore,
 )  # fmt: skip
 
 

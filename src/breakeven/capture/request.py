@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from breakeven.capture.proof.messages import Order
-
 #: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
 CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
 #: One arm of a proof (`capture/proof`).
@@ -138,6 +136,27 @@ class Plan:
     named_devices: tuple[str, ...] = ()
     batch: int | None = None
     step_ns: int = 0
+
+
+@dataclass(frozen=True)
+class Order:
+    """How one arm of a proof runs (`capture/proof`).
+
+    Attributes:
+        file: the script's file.
+        text: its text in this arm; None: as it is on the disk.
+        commands: file descriptor that commands are read from.
+        reports: file descriptor that reports are written to.
+        seed: that every random generator starts from, unless the script sets its own.
+        bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
+    """
+
+    file: str
+    text: str | None
+    commands: int
+    reports: int
+    seed: int
+    bytes_per_step: int
 
 
 @dataclass(frozen=True)

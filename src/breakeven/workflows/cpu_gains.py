@@ -146,7 +146,8 @@ def parameter_shapes(stream: OpStream) -> tuple[tuple[int, ...], ...]:
     together = [c for c in mine if c.op.startswith("aten::_foreach_") and edit.values_of(c).get("tensors")]
     if together:
         widest = max(together, key=lambda c: int(edit.values_of(c)["tensors"]))
-        return widest.inputs[: int(edit.values_of(widest)["tensors"])]
+        shapes: tuple[tuple[int, ...], ...] = widest.inputs[: int(edit.values_of(widest)["tensors"])]
+        return shapes
     counts = Counter(c.op for c in mine if c.kind == schema.Kind.COMPUTE and c.op.endswith("_") and c.outputs)
     if not counts:
         return ()

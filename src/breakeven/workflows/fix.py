@@ -94,7 +94,7 @@ def fix(request: FixRequest, on_progress: OnProgress = lambda text: None) -> Fix
     text = _text(content, request.script)
     done = {name: _edited(name, found.file, text) for name in wanted}
     able = {name: (text, one.text) for name, one in done.items() if one is not None}
-    gains = gains_for(request, able, on_progress) if able else Gains.none(request.gpu)
+    gains = gains_for(capture, request.gpu, able, on_progress) if able else Gains.none(request.gpu)
     job = _Job(request, capture, found.file, content, text, gains, on_progress)
     return _answer(job, wanted)
 
@@ -127,8 +127,9 @@ def _edited(name: str, file: Path, text: str) -> Edited | None:
 
 
 def _answer(job: _Job, wanted: Sequence[str]) -> FixReport:
-    text, tried, kept = job.text, [], []
-    left = list(wanted)
+    text, left = job.text, list(wanted)
+    tried: list[Tried] = []
+    kept: list[str] = []
     while left:
         name = job.gains.best(left, kept)
         left.remove(name)
@@ -136,9 +137,8 @@ def _answer(job: _Job, wanted: Sequence[str]) -> FixReport:
         tried.append(one)
         if one.kept is not False:
             kept.append(name)
-    ids = kept
-    proof = _whole(job, text, ids, tried) if job.request.prove and ids else None
-    predicted = job.gains.speedup(ids)
+    proof = _whole(job, text, kept, tried) if job.request.prove and kept else None
+    predicted = job.gains.speedup(kept)
     backup = None
     if job.request.write and proof is not None and proof.kept:
         backup = rewrite(job.file, job.content, text.encode("utf-8"))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.run import capture
@@ -21,9 +21,6 @@ from breakeven.timeline import OpStream
 from breakeven.workflows.cpu_gains import FEEDING, CpuStep, cpu_gain
 from breakeven.workflows.cpu_side import cpu_side, input_ns, recorded, threads_of
 from breakeven.workflows.probing import probed_cpu
-
-if TYPE_CHECKING:
-    from breakeven.workflows.fix import FixRequest
 
 #: (remedy, those carried out before it) → what a step saves, ms; None: it cannot be said.
 GainOf = Callable[[str, Sequence[str]], "Interval | None"]
@@ -77,20 +74,22 @@ class Gains:
         return Interval(min(ratios), ratios[1], max(ratios))
 
 
-def gains_for(request: FixRequest, able: Mapping[str, tuple[str, str]], tell: Callable[[str], None]) -> Gains:
+def gains_for(
+    asked: CaptureRequest, gpu_name: str | None, able: Mapping[str, tuple[str, str]], tell: Callable[[str], None]
+) -> Gains:
     """Run the script once and price what each of these remedies would save.
 
     Args:
-        request: what is asked.
+        asked: how the script is called.
+        gpu_name: the GPU; None: this machine's CPU.
         able: remedies that can be carried out, each with the script's text before and after it.
         tell: told what is being done.
 
     Raises:
         InputError, ScriptFailed, NoAnswer: as `why`.
     """
-    gpu = find_gpu(request.gpu or "Tesla T4")  # for the CPU any device's costs serve
+    gpu = find_gpu(gpu_name or "Tesla T4")  # for the CPU any device's costs serve
     tell("running the script as it is")
-    asked = CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False)
     caught = capture(asked)
     cpu, doubts = probed_cpu()
     error = caught.error()
@@ -100,11 +99,11 @@ def gains_for(request: FixRequest, able: Mapping[str, tuple[str, str]], tell: Ca
         raise error
     versions = dict(caught.cpu.versions) if caught.cpu is not None else {}
     machine = {"cpu": asdict(cpu)}
-    if request.gpu is None:
-        step = (
+    if gpu_name is None:
+        own = (
             None if side.step_ms is None else CpuStep(side.step_ms, stream, input_ns(caught.cpu), threads_of(caught.cpu), asked)
         )
-        return Gains("cpu", side.step_ms, _on_cpu(step, able), machine, versions, doubts)
+        return Gains("cpu", side.step_ms, _on_cpu(own, able), machine, versions, doubts)
     if stream is None:
         return Gains(gpu.name, None, lambda name, kept: None, machine, versions, doubts)
     host = find_host("this machine", cpu, host_model().dispatch_us)

@@ -15,8 +15,8 @@ from typing import Final
 import msgspec
 
 from breakeven.capture import outcome, processes
-from breakeven.capture.proof.messages import Command, Order, Report
-from breakeven.capture.request import PROOF, CaptureRequest, ChildSpec
+from breakeven.capture.proof.messages import Command, Report
+from breakeven.capture.request import PROOF, CaptureRequest, ChildSpec, Order
 
 #: Bytes of numbers that one compared step of an arm may write; some models fit, of larger ones every n-th number is kept.
 BYTES_PER_STEP: Final = 64 << 20

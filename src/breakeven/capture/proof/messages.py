@@ -10,27 +10,6 @@ NUMBERS: Final = "step_{step:06d}.npz"
 
 
 @dataclass(frozen=True)
-class Order:
-    """How an arm runs.
-
-    Attributes:
-        file: the script's file.
-        text: its text in this arm; None: as it is on the disk.
-        commands: file descriptor that commands are read from.
-        reports: file descriptor that reports are written to.
-        seed: that every random generator starts from, unless the script sets its own.
-        bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
-    """
-
-    file: str
-    text: str | None
-    commands: int
-    reports: int
-    seed: int
-    bytes_per_step: int
-
-
-@dataclass(frozen=True)
 class Command:
     """Run so many steps, then report and wait.
 

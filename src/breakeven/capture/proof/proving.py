@@ -15,9 +15,9 @@ import msgspec
 import numpy as np
 import torch
 
-from breakeven.capture.proof.messages import Command, Order, Report
+from breakeven.capture.proof.messages import Command, Report
 from breakeven.capture.proof.watch import Watch
-from breakeven.capture.request import ChildSpec, ScriptEnd
+from breakeven.capture.request import ChildSpec, Order, ScriptEnd
 from breakeven.capture.series import Series
 from breakeven.capture.steps import BACKWARD, KINDS, LOOP
 from breakeven.capture.timing import OPTIMIZERS
