@@ -18,6 +18,7 @@ from breakeven.capture import target
 from breakeven.capture.proof.prove import Claim, prove
 from breakeven.capture.request import CaptureRequest
 from breakeven.errors import BreakevenError, InputError
+from breakeven.machine.gpus import find_gpu
 from breakeven.remedies import REMEDIES, remedy
 from breakeven.remedies.edits import Edited, Refused, edit, edits
 from breakeven.results import Interval
@@ -29,6 +30,8 @@ OnProgress = Callable[[str], None]
 
 #: A remedy that is predicted to save less than this part of a step is left alone, unless it is asked for by name.
 LEAST_SHARE: Final = 0.02
+#: Remedies that have to be named: where the training runs is `why`'s question, not one of a proof on one device.
+NAMED_ONLY: Final = frozenset({"use_cpu"})
 #: What a remedy promises together with others is the weaker of the two.
 _ORDER: Final = ("bitwise", "tolerance", "changes_mathematics")
 
@@ -89,6 +92,8 @@ def fix(request: FixRequest, on_progress: OnProgress = lambda text: None) -> Fix
     capture = CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False)
     found = target.resolve(capture)
     assert found.file is not None  # `resolve` raises where there is no source
+    if request.gpu is not None:
+        find_gpu(request.gpu)  # a name that is not known is said before anything runs
     content = found.file.read_bytes()
     wanted = _wanted(request.remedies)
     text = _text(content, request.script)
@@ -110,7 +115,7 @@ def promise_of(ids: Sequence[str]) -> tuple[str, float | None]:
 def _wanted(asked: Sequence[str]) -> list[str]:
     if asked:
         return list(dict.fromkeys(remedy(name).id for name in asked))
-    return [name for name, one in edits().items() if one.promise != "changes_mathematics"]
+    return [name for name, one in edits().items() if one.promise != "changes_mathematics" and name not in NAMED_ONLY]
 
 
 def _text(content: bytes, name: str) -> str:
@@ -188,7 +193,8 @@ def _error(predicted: Interval | None, proof: Proof | None) -> float | None:
 
 
 def _diff(name: str, before: str, after: str) -> str:
-    shown = os.path.relpath(name) if os.path.exists(name) else name
+    near = os.path.relpath(name) if os.path.exists(name) else name
+    shown = name.lstrip(os.sep) if near.startswith(os.pardir) else near
     lines = difflib.unified_diff(before.splitlines(True), after.splitlines(True), f"a/{shown}", f"b/{shown}")
     return "".join(line if line.endswith("\n") else line + "\n\\ No newline at end of file\n" for line in lines)
 

@@ -100,16 +100,14 @@ def gains_for(
     versions = dict(caught.cpu.versions) if caught.cpu is not None else {}
     machine = {"cpu": asdict(cpu)}
     if gpu_name is None:
-        own = (
-            None if side.step_ms is None else CpuStep(side.step_ms, stream, input_ns(caught.cpu), threads_of(caught.cpu), asked)
-        )
+        own = None if side.step_ms is None else CpuStep(side.step_ms, stream, input_ns(caught.cpu), threads_of(caught.cpu), asked)
         return Gains("cpu", side.step_ms, _on_cpu(own, able), machine, versions, doubts)
     if stream is None:
         return Gains(gpu.name, None, lambda name, kept: None, machine, versions, doubts)
     host = find_host("this machine", cpu, host_model().dispatch_us)
     pricing = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=cpu, host=host)
-    step = pricing.step(stream)
-    return Gains(gpu.name, Interval(step.low, step.mid, step.high), _simulated(stream, pricing), machine, versions, doubts)
+    now = pricing.step(stream)
+    return Gains(gpu.name, Interval(now.low, now.mid, now.high), _simulated(stream, pricing), machine, versions, doubts)
 
 
 def _on_cpu(step: CpuStep | None, able: Mapping[str, tuple[str, str]]) -> GainOf:

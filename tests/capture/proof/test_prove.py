@@ -62,6 +62,7 @@ def test_work_that_is_dropped_is_proven_to_be_faster_and_bitwise_the_same(
     assert (tmp_path / "train.py").read_text() == training(WASTE)
 
 
+@pytest.mark.nightly
 def test_work_that_is_added_is_not_kept_though_it_computes_the_same(proven: Callable[..., Proof]) -> None:
     proof = proven(training(), training(WASTE))
     assert proof.equality is not None
@@ -81,6 +82,7 @@ def test_another_learning_rate_breaks_a_bitwise_promise_from_the_second_step_on(
     assert first == {"losses": 2, "gradients": 2, "parameters": 1}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(("tolerance", "holds"), [(1e-4, True), (1e-12, False)])
 def test_a_tolerance_is_held_against_the_first_steps(proven: Callable[..., Proof], tolerance: float, holds: bool) -> None:
     after = training().replace("lr=0.01", "lr=0.010000001")
@@ -96,16 +98,19 @@ def test_a_change_that_fails_is_not_kept_and_says_why(proven: Callable[..., Proo
     assert "ValueError: planted" in proof.reason
 
 
+@pytest.mark.nightly
 def test_a_script_that_fails_itself_is_the_users_own_fault(proven: Callable[..., Proof]) -> None:
     with pytest.raises(ScriptFailed, match="ZeroDivisionError"):
         proven(training("1 / 0").replace("for step", "1 / 0\nfor step"), training())
 
 
+@pytest.mark.nightly
 def test_a_script_without_steps_gives_no_answer(proven: Callable[..., Proof]) -> None:
     with pytest.raises(NoAnswer, match="no training step"):
         proven("print('nothing')\n", "print('nothing at all')\n")
 
 
+@pytest.mark.nightly
 def test_a_short_script_is_started_again_until_there_are_pairs_enough(proven: Callable[..., Proof]) -> None:
     proof = proven(training(WASTE, steps=60), training(steps=60))
     assert proof.equality is not None
@@ -113,6 +118,7 @@ def test_a_short_script_is_started_again_until_there_are_pairs_enough(proven: Ca
     assert proof.equality.steps == 20
 
 
+@pytest.mark.nightly
 def test_where_the_mathematics_changes_a_race_decides(proven: Callable[..., Proof]) -> None:
     plain = training().replace("torch.nn.Dropout(0.5), ", "").replace("lr=0.01", "lr=1e-6")
     proof = proven(plain, plain.replace("lr=1e-6", "lr=0.01"), "changes_mathematics")
@@ -123,6 +129,7 @@ def test_where_the_mathematics_changes_a_race_decides(proven: Callable[..., Proo
     assert not worse.kept
 
 
+@pytest.mark.nightly
 def test_the_changed_text_is_what_runs_and_what_the_script_can_read_of_itself(proven: Callable[..., Proof]) -> None:
     before = training("assert 'before' in open(__file__).read()  # before")
     after = training("assert 'af' + 'ter' in open(__file__).read()  # after")

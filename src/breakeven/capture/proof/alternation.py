@@ -13,7 +13,7 @@ from breakeven.capture.proof.messages import Command, Report
 from breakeven.units import NS_PER_S
 
 #: Seconds without one step having ended after which an arm is given up, at its start and later.
-FIRST_STEP_S: Final = 120.0
+FIRST_STEP_S: Final = 240.0
 PATIENCE_S: Final = 120.0
 #: Length of a block: long against a switch between processes (a tenth of a millisecond), short against what a shared machine
 #: does (seconds).

@@ -8,7 +8,7 @@ from typing import Final
 
 from breakeven.results.proof import Difference, Equality, Proof
 
-#: Speed-ups below this are not told from none: two runs of one script in alternation differed by up to 1 % here.
+#: A speed-up has to exceed this with its whole interval: less is not worth a changed script; assumed.
 LEAST: Final = 1.01
 
 

@@ -171,6 +171,10 @@ def _failure(arms: Sequence[Arm], steps: int) -> str | None:
         ScriptFailed, NoAnswer: the unchanged one is to blame.
     """
     before, after = (arm.ended for arm in arms)
+    if not steps and any(arm is not None and arm.end == "timeout" for arm in (before, after)):
+        raise NoAnswer(
+            f"no training step ended within {alternation.FIRST_STEP_S:.0f} s: the machine is busy, or the steps are long"
+        )
     if before is not None and before.end not in ("ok", "exit") and not steps:
         raise ScriptFailed(f"the script failed before its first steps could be compared: {before.text}")
     if after is not None and after.end not in ("ok", "exit") and (before is None or before.end in ("ok", "exit")):
