@@ -63,14 +63,22 @@ def module_name(source: Source, module: str) -> str | None:
 
 def assigned(source: Source, name: str) -> list[cst.CSTNode]:
     """Every place in the file that binds a name other than by importing it."""
-    found: list[cst.CSTNode] = [
-        n for n in source.find(cst.AssignTarget) if any(x.value == name for x in source.find(cst.Name, n.target))
-    ]
+    found: list[cst.CSTNode] = [n for n in source.find(cst.Name) if n.value == name and _is_target(source, n)]
     found += [n for n in source.find(cst.Param) if n.name.value == name]
-    found += [n for n in source.find(cst.For) if any(x.value == name for x in source.find(cst.Name, n.target))]
     found += [n for n in source.find(cst.FunctionDef) if n.name.value == name]
     found += [n for n in source.find(cst.ClassDef) if n.name.value == name]
     return found
+
+
+def _is_target(source: Source, name: cst.Name) -> bool:
+    """Whether a name is bound where it stands: itself or within a tuple."""
+    node: cst.CSTNode = name
+    above = source.parents[node]
+    while isinstance(above, cst.Element | cst.Tuple | cst.List | cst.StarredElement):
+        node, above = above, source.parents[above]
+    if isinstance(above, cst.AssignTarget):
+        return True
+    return isinstance(above, cst.For | cst.CompFor | cst.NamedExpr | cst.AugAssign | cst.AnnAssign) and above.target is node
 
 
 def taken(source: Source, name: str) -> bool:
@@ -89,9 +97,9 @@ def fresh(source: Source, *wishes: str) -> str:
     raise AssertionError("a file does not use a thousand names of one stem")
 
 
-def end_of_imports(source: Source) -> cst.SimpleStatementLine | None:
+def end_of_imports(source: Source) -> cst.SimpleStatementLine | cst.BaseCompoundStatement | None:
     """The last import of the leading run of imports at the top of the file; at least past the first import of torch."""
-    last: cst.SimpleStatementLine | None = None
+    last: cst.SimpleStatementLine | cst.BaseCompoundStatement | None = None
     seen_torch = not _imports_torch(source)
     for statement in source.module.body:
         is_import = isinstance(statement, cst.SimpleStatementLine) and any(isinstance(part, _IMPORTS) for part in statement.body)
@@ -99,6 +107,8 @@ def end_of_imports(source: Source) -> cst.SimpleStatementLine | None:
             assert isinstance(statement, cst.SimpleStatementLine)
             last = statement
             seen_torch = seen_torch or _is_torch(source, statement)
+        elif isinstance(statement, cst.Try) and _sets_up(statement):
+            last = statement
         elif seen_torch and last is not None and not _sets_up(statement):
             break
     return last

@@ -36,9 +36,10 @@ def time_slices(source: Source, loop: cst.For) -> list[TimeSlice]:
     return _iterated(source, loop)
 
 
-def loop_variable(loop: cst.For) -> str | None:
+def loop_variable(source: Source, loop: cst.For) -> str | None:
     """The name that counts the time steps, in `for t in range(...)`."""
-    return loop.target.value if isinstance(loop.target, cst.Name) and isinstance(loop.iter, cst.Call) else None
+    counts = isinstance(loop.iter, cst.Call) and source.meaning(loop.iter.func) == "range"
+    return loop.target.value if counts and isinstance(loop.target, cst.Name) else None
 
 
 def trains(source: Source, loop: cst.CSTNode) -> bool:

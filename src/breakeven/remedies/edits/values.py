@@ -143,7 +143,8 @@ def is_tensor(source: Source, node: cst.CSTNode, depth: int = _DEPTH) -> bool:
             return False
         if any(is_backward(source, name) for name in found.loads):
             return True
-        values = [bound(source, store) for store in found.stores if not isinstance(source.parents.get(store), cst.AugAssign)]
+        stores = [store for store in found.stores if not isinstance(source.parents.get(store), cst.AugAssign)]
+        values = [value for store in stores if not _comes_from_itself(value := bound(source, store), node.value)]
         return bool(values) and all(value is not None and is_tensor(source, value, depth - 1) for value in values)
     return False
 
@@ -192,7 +193,8 @@ def made_by(source: Source, node: cst.CSTNode, depth: int = _DEPTH) -> list[cst.
     values: list[cst.BaseExpression | None] = []
     if isinstance(node, cst.Name):
         found = variable(source, node)
-        values = [bound(source, store) for store in found.stores] if found else []
+        stores = found.stores if found else ()
+        values = [value for store in stores if not _comes_from_itself(value := bound(source, store), node.value)]
     elif isinstance(node, cst.Attribute) and isinstance(node.value, cst.Name) and node.value.value == "self":
         values = list(attribute_values(source, node))
     makers = [made_by(source, value, depth - 1) if value is not None else [] for value in values]
@@ -260,6 +262,14 @@ def is_device(source: Source, node: cst.CSTNode, depth: int = _DEPTH) -> bool:
                 return False
         return True
     return False
+
+
+def _comes_from_itself(value: cst.BaseExpression | None, name: str) -> bool:
+    """Whether a name is bound to what one of its own methods gives: `x = x.to(device)`."""
+    while isinstance(value, cst.Call) and isinstance(value.func, cst.Attribute):
+        inner = value.args[0].value if value.func.attr.value == "compile" and value.args else value.func.value
+        value = inner
+    return isinstance(value, cst.Name) and value.value == name
 
 
 def _call_gives_tensor(source: Source, node: cst.Call, depth: int) -> bool:

@@ -28,7 +28,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
             reason = f"parameters may change within the loop (line {source.line(loop)})"
             continue
         lines, headers = [], []
-        counter = loop_variable(loop)
+        counter = loop_variable(source, loop)
         if counter is None and not isinstance(loop.target, cst.Name):
             reason = f"the loop's header is not a plain one (line {source.line(loop)})"
             continue

@@ -67,6 +67,8 @@ def _objection(source: Source, loader: cst.Call, args: dict[str, cst.BaseExpress
         return "it fetches whole batches already"
     if "batch_size" not in args:
         return "its batches hold one row"
+    if "generator" in args and not isinstance(args["generator"], cst.Name):
+        return "its generator has no name"
     if not isinstance(args["dataset"], cst.Name):
         return "its data set has no name"
     for word in ("shuffle", "drop_last"):
@@ -109,7 +111,7 @@ EDIT = Edit(
     promise="bitwise",
     tolerance=None,
     apply=apply,
-    safe_when="The data set is a TensorDataset of this file or a part of one, and the loader uses PyTorch's samplers and collation.",
+    safe_when="The data set is a TensorDataset of this file or a part of one, and PyTorch itself samples and collates.",
     unsafe_when="The loader is handed to code that asks for its batch size.",
     changes="No number: the same rows in the same order.",
 )

@@ -17,6 +17,7 @@ from breakeven.remedies.edits.values import is_tensor, number
 from breakeven.remedies.edits.variables import Variable, bound, leaves, variable
 
 _EVERY = 50
+_NOTHING = "no reading of a tensor in a loop here that could wait"
 _SHOWING = ("print", "tqdm.write", "tqdm.tqdm.write")
 _BAR_METHODS = ("set_postfix", "set_postfix_str", "set_description", "set_description_str")
 
@@ -48,7 +49,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
     changes: dict[cst.CSTNode, Change] = {}
     before: dict[cst.CSTNode, list[str]] = {}
     after: dict[cst.CSTNode, list[str]] = {}
-    refusal = "no reading of a tensor in a loop here that could wait"
+    refusal = _NOTHING
     groups: dict[tuple[cst.CSTNode, str, bool], list[_Site]] = {}
     for site in _sites(source):
         if find_readings(source, site.what):
@@ -72,7 +73,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
         changes[loop] = _around(source, before[loop], after[loop])
     shown = _show_less(source, sites, changes)
     if isinstance(shown, str):
-        refusal = shown if not changes else refusal
+        refusal = refusal if refusal != _NOTHING else shown
     else:
         changes |= shown
     note = f"Progress is shown every {_EVERY}th turn only." if not isinstance(shown, str) and shown else ""
@@ -144,6 +145,9 @@ def _objection(source: Source, loop: Loop, group: list[_Site], found: Variable) 
         above = source.parents[name]
         while isinstance(above, cst.Element | cst.Tuple | cst.List | cst.DictElement | cst.Dict):
             above = source.parents[above]
+        again = any(source.holds(outer, name) for outer in source.loops(loop))
+        if source.line(name) > source.line(loop) and not again:
+            continue
         if isinstance(above, cst.Assign | cst.AugAssign) and not any(source.holds(line, name) for line in own):
             return f"it gets a second name (line {source.line(name)})"
         if isinstance(above, cst.Arg) and source.line(name) < source.line(loop) and not _reads_only(source, above):
@@ -218,7 +222,7 @@ def _around(source: Source, before: list[str], after: list[str]) -> Change:
 def _show_less(source: Source, sites: Sites, taken: dict[cst.CSTNode, Change]) -> dict[cst.CSTNode, Change] | str:
     """Lines that print a tensor in every turn do so every so often, where the loop counts."""
     changes: dict[cst.CSTNode, Change] = {}
-    reason = "no line that shows a tensor"
+    reason = _NOTHING
     for line in source.find(cst.SimpleStatementLine):
         loops = source.loops(line)
         if not loops or not sites.touch(source.span(line)) or not _shows_tensor(source, line):

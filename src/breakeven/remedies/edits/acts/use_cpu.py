@@ -6,7 +6,7 @@ import libcst as cst
 
 from breakeven.remedies.edits.answers import Edited, Refused, Sites
 from breakeven.remedies.edits.records import Edit
-from breakeven.remedies.edits.rewriting import argument, expression, without_argument
+from breakeven.remedies.edits.rewriting import argument, expression, gone, without_argument
 from breakeven.remedies.edits.source import Change, New, Source
 from breakeven.remedies.edits.values import is_device
 
@@ -39,7 +39,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
     for call in source.calls(*_QUERIES):
         line = source.statement(call)
         if isinstance(line, cst.SimpleStatementLine) and len(line.body) == 1 and isinstance(line.body[0], cst.Expr):
-            changes[line.body[0]] = lambda _: cst.Pass()
+            changes |= gone(source, line)
     for call in source.calls("torch.utils.data.DataLoader"):
         pinned = argument(call, "pin_memory")
         if pinned is not None and source.code(pinned.value) == "True":
