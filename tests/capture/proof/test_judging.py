@@ -34,11 +34,11 @@ def one(*values: float) -> NDArray[np.float32]:
 def test_each_kind_of_number_is_compared_by_itself(tmp_path: pathlib.Path) -> None:
     before, after = tmp_path / "a", tmp_path / "b"
     for step in (1, 2):
-        write(before, step, losses__0=one(2.0), parameters__0=one(1.0, -4.0))
-        write(after, step, losses__0=one(2.0), parameters__0=one(1.0, -4.0 + (step == 2) * 0.5))
+        write(before, step, losses__0=one(2.0), parameters__0=one(3.0, -4.0))
+        write(after, step, losses__0=one(2.0), parameters__0=one(3.0, -4.0 + (step == 2) * 0.5))
     losses, parameters = differences(before, after, (1, 2))
     assert losses == Difference("losses", True, 0.0, None, 0.0)
-    assert parameters == Difference("parameters", False, 0.125, 2, 0.125)
+    assert parameters == Difference("parameters", False, 0.1, 2, 0.1)
 
 
 def test_a_missing_gradient_is_one_of_zeros(tmp_path: pathlib.Path) -> None:

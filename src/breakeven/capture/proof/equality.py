@@ -51,7 +51,7 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
     same = all(n in left and n in right and bytes(left[f"digest/{n}"]) == bytes(right[f"digest/{n}"]) for n in names)
     if same:
         return True, 0.0
-    scale = max((_size(left[n]) for n in names if n in left), default=0.0) if kind == "gradients" else None
+    scale = float(np.hypot.reduce([_size(left[n]) for n in names if n in left])) if kind == "gradients" else None
     worst = 0.0
     for name in names:
         one, other = left.get(name), right.get(name)
@@ -67,7 +67,11 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
 
 
 def _relative(one: NDArray[Any], other: NDArray[Any], scale: float | None) -> float:  # of any dtype
-    """Greatest absolute difference over `scale` (the tensor's own size where None); what is not finite must be alike."""
+    """Norm of the difference over `scale` (the tensor's own norm where None); what is not finite must be alike.
+
+    Not the greatest element: Adam divides a gradient by its own size, so that one of nearly nothing moves its parameter by a
+    whole step in a direction that rounding decides.
+    """
     if not one.size:
         return 0.0
     a, b = (x.astype(np.complex128 if np.iscomplexobj(x) else np.float64) for x in (one, other))
@@ -75,13 +79,13 @@ def _relative(one: NDArray[Any], other: NDArray[Any], scale: float | None) -> fl
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return float("inf")
     size = _size(one) if scale is None else scale
-    apart = float(np.abs(a[finite] - b[finite]).max(initial=0.0))
+    apart = float(np.linalg.norm(a[finite] - b[finite]))
     return apart / size if size > 0 else (0.0 if apart == 0 else float("inf"))
 
 
 def _size(values: NDArray[Any]) -> float:  # of any dtype
-    """The greatest finite absolute value."""
-    return float(np.abs(values[np.isfinite(values)]).max(initial=0.0))
+    """The norm of what is finite."""
+    return float(np.linalg.norm(values[np.isfinite(values)].ravel().astype(np.complex128)))
 
 
 def _read(folder: Path, step: int) -> dict[str, NDArray[Any]]:  # of several dtypes
