@@ -221,7 +221,7 @@ def loaders(rng: random.Random) -> str:
                         ", sampler=RandomSampler(data)", ", shuffle=True, generator=<torch>.Generator().manual_seed(3)", ", shuffle=True, generator=order"))  # fmt: skip
     more = rng.choice(("", "", ", pin_memory=False", ", num_workers=0"))
     layout = rng.choice((f"DataLoader(data, batch_size=<b>{order}{more})", f"DataLoader(\n    data,\n    batch_size=<b>{order}{more},\n)",
-                         f"DataLoader(dataset=data, batch_size=<b>{order})", f"DataLoader(data, <b>{order})"))  # fmt: skip
+                         f"DataLoader(dataset=data, batch_size=<b>{order})", f"DataLoader(data, <b>{order})", f"DataLoader(TensorDataset(x, y), <b>{order})"))  # fmt: skip
     extra = rng.choice(("", "", "print(loader.batch_size)\n", "print(len(loader), len(loader.dataset))\n"))
     noise = rng.choice(("", " + 0.01 * <torch>.randn(1)"))
     body = f"""{SETUP.replace(".to(device)", "", 1).replace(", device=device", "")}{optimizer(s)}{data}order = <torch>.Generator().manual_seed(3)

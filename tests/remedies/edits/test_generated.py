@@ -102,7 +102,7 @@ def test_an_edited_script_keeps_its_promise_over_many(remedy: str) -> None:
     pairs = edited(remedy, drawn(remedy, PER_REMEDY_NIGHTLY, 2))
     for pair, (before, after) in zip(pairs, ran({remedy: pairs}, eager=True)[remedy], strict=True):
         check(remedy, pair, before, after)
-    assert len(pairs) >= EDITED_SHARE * PER_REMEDY_NIGHTLY
+    assert len(pairs) >= 8
 
 
 @pytest.mark.parametrize("remedy", sorted(GENERATORS))

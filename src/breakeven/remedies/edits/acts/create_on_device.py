@@ -49,7 +49,9 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
 
 
 def _is_drawn_each_time(source: Source, node: cst.CSTNode) -> bool:
-    return bool(source.loops(node)) or source.function(node) is not None
+    """Whether a line runs in every step: in a loop, or in a function that does not train itself."""
+    function = source.function(node)
+    return bool(source.loops(node)) or (function is not None and not source.methods("backward", within=function))
 
 
 def _device(source: Source, call: cst.Call) -> str | None:

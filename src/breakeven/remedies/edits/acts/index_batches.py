@@ -7,9 +7,9 @@ import libcst as cst
 from breakeven.remedies.edits.answers import Edited, Refused, Sites
 from breakeven.remedies.edits.loaders import loaders, origin
 from breakeven.remedies.edits.records import Edit
-from breakeven.remedies.edits.rewriting import argument
+from breakeven.remedies.edits.rewriting import argument, before
 from breakeven.remedies.edits.source import Change, New, Source
-from breakeven.remedies.edits.switches import module_name
+from breakeven.remedies.edits.switches import fresh, module_name
 from breakeven.remedies.edits.variables import variable
 
 _DATA = "torch.utils.data."
@@ -30,7 +30,14 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
             continue
         objection = _objection(source, loader, args)
         if objection is None:
-            changes[loader] = _rewritten(source, loader, args, torch)
+            data = source.code(args["dataset"])
+            if not isinstance(args["dataset"], cst.Name):
+                name, data = data, fresh(source, "dataset", "rows")
+                line = source.statement(loader)
+                if source.block(line) is None or line in changes:
+                    continue
+                changes[line] = before(source, f"{data} = {name}\n")
+            changes[loader] = _rewritten(source, args, data, torch)
         else:
             reason = f"the loader at line {source.line(loader)} stays: {objection}"
     return source.changed(changes) if changes else Refused(reason)
@@ -69,8 +76,6 @@ def _objection(source: Source, loader: cst.Call, args: dict[str, cst.BaseExpress
         return "its batches hold one row"
     if "generator" in args and not isinstance(args["generator"], cst.Name):
         return "its generator has no name"
-    if not isinstance(args["dataset"], cst.Name):
-        return "its data set has no name"
     for word in ("shuffle", "drop_last"):
         if word in args and source.code(args[word]) not in ("True", "False"):
             return f"{word} is decided at run time"
@@ -84,8 +89,7 @@ def _objection(source: Source, loader: cst.Call, args: dict[str, cst.BaseExpress
     return None
 
 
-def _rewritten(source: Source, loader: cst.Call, args: dict[str, cst.BaseExpression], torch: str) -> Change:
-    data = source.code(args["dataset"])
+def _rewritten(source: Source, args: dict[str, cst.BaseExpression], data: str, torch: str) -> Change:
     shuffled = "shuffle" in args and source.code(args["shuffle"]) == "True"
     generator = f", generator={source.code(args['generator'])}" if "generator" in args and shuffled else ""
     space = f"{torch}.utils.data"

@@ -24,22 +24,21 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
             continue
         if not any(source.loops(loop) for loop in loops_over(source, loader)):
             reason = f"the loader at line {source.line(loader)} stays: it is gone through once"
-        elif _draws(source, loader):
+        elif _draws(source):
             reason = f"the loader at line {source.line(loader)} stays: random numbers would be drawn in another order"
         else:
             changes[loader] = with_argument("persistent_workers", "True")
     return source.changed(changes) if changes else Refused(reason)
 
 
-def _draws(source: Source, loader: cst.Call) -> bool:
+def _draws(source: Source) -> bool:
     """Whether anything draws from the random state that starting workers anew moves on: the order itself, dropout, noise."""
-    shuffle, generator = argument(loader, "shuffle", 2), argument(loader, "generator")
-    if (
-        generator is not None
-        or (shuffle is not None and source.code(shuffle.value) != "False")
-        or argument(loader, "sampler") is not None
-    ):
-        return True
+    for one in loaders(source, Sites(None)):
+        shuffle, generator = argument(one, "shuffle", 2), argument(one, "generator")
+        if generator is not None or (shuffle is not None and source.code(shuffle.value) != "False"):
+            return True
+        if argument(one, "sampler") is not None:
+            return True
     names = [
         source.meaning(call.func) or ""
         for call in source.find(cst.Call)
