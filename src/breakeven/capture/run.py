@@ -28,6 +28,7 @@ RECORDED: Final = 2.0
 START_S: Final = 15.0
 POLL_S: Final = 0.05
 
+
 @dataclass(frozen=True)
 class Progress:
     """What is going on: which pass, for how long, and how many steps it has measured so far."""
