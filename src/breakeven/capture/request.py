@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 #: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
 CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
+#: One arm of a proof (`capture/proof`).
+PROOF = "proof"
 
 
 @dataclass(frozen=True)
@@ -137,11 +139,33 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Order:
+    """How one arm of a proof runs (`capture/proof`).
+
+    Attributes:
+        file: the script's file.
+        text: its text in this arm; None: as it is on the disk.
+        commands: file descriptor that commands are read from.
+        reports: file descriptor that reports are written to.
+        seed: that every random generator starts from, unless the script sets its own.
+        bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
+    """
+
+    file: str
+    text: str | None
+    commands: int
+    reports: int
+    seed: int
+    bytes_per_step: int
+
+
+@dataclass(frozen=True)
 class ChildSpec:
-    """What a child is told: the request, which pass, where its folder is, and the plan of an earlier pass."""
+    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs."""
 
     request: CaptureRequest
     which: str
     folder: str
     module: bool
     plan: Plan | None = None
+    order: Order | None = None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from breakeven.capture import outcome, target
+from breakeven.capture import outcome, processes, target
 from breakeven.capture.request import CPU, DEVICE, VIRTUAL, CaptureRequest, ChildSpec, Plan, ScriptEnd, TimedPass
 from breakeven.capture.result import CaptureResult, VirtualPass
 from breakeven.capture.stdin import Stdin, take
@@ -30,12 +26,7 @@ ALTOGETHER_S: Final = 105.0
 RECORDED: Final = 2.0
 #: Seconds that the child's start and PyTorch's import may take on top of `--seconds`.
 START_S: Final = 15.0
-GRACE_S: Final = 3.0
 POLL_S: Final = 0.05
-
-# Our own package first while it is imported, then nothing of ours on the script's path.
-_START = "import sys; sys.path[0] = sys.argv[2]; from breakeven.capture.child import main; sys.path.pop(0); main(sys.argv[1])"
-_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
@@ -72,7 +63,7 @@ def capture(
     """
     found = target.resolve(request)
     request = replace(request, target=found.name, cwd=request.cwd or os.getcwd())
-    with _folder() as folder:
+    with processes.scratch_folder() as folder:
         stdin = take(folder)
         runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
         return _passes(runner, request, after_timing)
@@ -170,7 +161,7 @@ class _Runner:
         stdin = self.stdin.open()
         with (place / "stderr").open("wb") as hidden:
             child = subprocess.Popen(
-                [sys.executable, "-c", _START, str(place / outcome.SPEC), _ROOT], cwd=request.cwd, start_new_session=True,
+                processes.command(place), cwd=request.cwd, start_new_session=True,
                 stdin=stdin, stdout=2 if shown else subprocess.DEVNULL, stderr=None if shown else hidden,
             )  # fmt: skip
         if stdin is not None:
@@ -180,9 +171,9 @@ class _Runner:
         except KeyboardInterrupt:
             self.interrupted = True
             stopped = ScriptEnd("interrupted", "interrupted")
-            _end(child)
+            processes.end(child)
         finally:
-            _sweep(child)
+            processes.sweep(child)
             self.stdin.close()
         if stopped is None and child.returncode < 0:
             return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
@@ -206,7 +197,7 @@ class _Runner:
             if request.seconds is not None:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
-                _end(child)
+                processes.end(child)
                 return ScriptEnd(
                     "timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s"
                 )
@@ -218,24 +209,6 @@ class _Runner:
         if "torch" in said and "ModuleNotFoundError" in said:
             raise MissingExtra("PyTorch is not installed for this Python: pip install 'breakeven[torch]'")
         raise NoAnswer(f"the script could not be started: {said or 'see above'}")
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ask a child to write down what it knows and to go; then see to it."""
-    if child.poll() is None:
-        child.send_signal(signal.SIGTERM)
-    try:
-        child.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
-
-
-def _sweep(child: subprocess.Popen[bytes]) -> None:
-    """End whatever the script left running in its own session: loader workers, forks."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
 
 
 def _last_line(place: Path) -> str:
@@ -251,16 +224,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """A scratch folder for everything that children write, the user's redirected files included; gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="breakeven-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 __all__ = ["CPU", "DEVICE", "VIRTUAL", "Progress", "capture"]

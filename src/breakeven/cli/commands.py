@@ -34,6 +34,13 @@ COMMANDS: tuple[Command, ...] = (
     Command("compare", "breakeven.cli.compare", "two runs, or two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
+    Command(
+        "fix",
+        "breakeven.cli.fix",
+        "what makes a script faster, carried out and proven to compute the same",
+        "the script's own arguments go after --",
+    ),
+    Command("selftest", "breakeven.cli.selftest", "plants known faults on this machine and counts which are found"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
     Command("runs", "breakeven.cli.runs", "the kept runs of a folder"),
     Command("settle", "breakeven.cli.settle", "how forecasts turned out, and what that teaches about a device"),
