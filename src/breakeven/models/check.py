@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from breakeven.errors import InputError
-from breakeven.models.kinds import Embedding, Input
+from breakeven.models.kinds import Convolution, Embedding, GlobalPooling, Input, Pooling
 from breakeven.models.network import Layer, Network, Shape
 from breakeven.models.shapes import shape_of
 
@@ -35,7 +35,10 @@ def checked(layers: Sequence[Layer], steps: Mapping[str, int | None] | int | Non
         raise InputError(f"{_where(ordered[0])}: no input layer: nothing says what goes into the network" if ordered
                          else "the network has no layers")  # fmt: skip
     shapes: dict[str, Shape] = {}
-    for layer in ordered:
+    settled: list[Layer] = []
+    for given in ordered:
+        layer = _settled(given, shapes)
+        settled.append(layer)
         length = steps.get(layer.name) if isinstance(steps, Mapping) else steps
         if isinstance(layer.kind, Input) and layer.kind.sequence and length is None:
             raise InputError(f"{_where(layer)}: the length of the sequences is not known")
@@ -43,7 +46,7 @@ def checked(layers: Sequence[Layer], steps: Mapping[str, int | None] | int | Non
             shapes[layer.name] = shape_of(layer.kind, tuple(shapes[name] for name in layer.inputs), length)
         except InputError as error:
             raise InputError(f"{_where(layer)}: {error}") from None
-    return Network(tuple(ordered), shapes)
+    return Network(tuple(settled), shapes)
 
 
 def identifier(name: str, taken: Sequence[str] | set[str] = ()) -> str:
@@ -69,6 +72,14 @@ def _worded(layers: list[Layer]) -> list[Layer]:
         else layer
         for layer in layers
     ]
+
+
+def _settled(layer: Layer, shapes: Mapping[str, Shape]) -> Layer:
+    """A window over either slides over space where what goes in has some, else over time."""
+    kind = layer.kind
+    if not isinstance(kind, Convolution | Pooling | GlobalPooling) or kind.over != "either" or not layer.inputs:
+        return layer
+    return replace(layer, kind=replace(kind, over="space" if shapes[layer.inputs[0]].spatial else "time"))
 
 
 def _where(layer: Layer) -> str:

@@ -12,8 +12,8 @@ from typing import Literal
 
 #: Elements added (before, after) along each dimension; `same`: as many as give `ceil(size / stride)` outputs, the odd one after.
 Padding = tuple[tuple[int, int], ...] | Literal["same"]
-#: Along which dimensions a window slides.
-Over = Literal["space", "time"]
+#: Along which dimensions a window slides; `either`: over space where there is some, else over time.
+Over = Literal["space", "time", "either"]
 
 
 @dataclass(frozen=True)
