@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +17,14 @@ from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, 
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
+    from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import WhyRequest
 
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
+
+DATA_HELP = "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; repeat for more."
+EXPORT_HELP = "For MATLAB: also keep the PyTorch script that the network became."
 
 
 def command(
@@ -37,22 +42,27 @@ def command(
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help=DATA_HELP)] = None,
+    export: Annotated[str | None, typer.Option("--export", metavar="F", help=EXPORT_HELP)] = None,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
 
     The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
     """
-    resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
-    gpus, host = _gpu_names(gpu or []), _host_name(host)
+    with _prepared(script, data or [], export) as prepared:
+        target = prepared.target
+        resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
+        gpus, host = _gpu_names(gpu or []), _host_name(host)
 
-    from breakeven.workflows.why import WhyRequest
+        from breakeven.workflows.why import WhyRequest
 
-    request = WhyRequest(
-        script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
-    )
-    with stdout_kept(json == STDOUT):
-        report, error = _run(request)
+        request = WhyRequest(
+            script=target, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
+        )
+        with stdout_kept(json == STDOUT):
+            report, error = _run(request)
+        report = prepared.finish(report)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
@@ -60,6 +70,13 @@ def command(
     if error is not None:
         raise error
     return 0
+
+
+def _prepared(script: str, data: list[str], export: str | None) -> AbstractContextManager[Prepared]:
+    """What to run: a script as it is, a file that holds a network as the script that it becomes."""
+    from breakeven.workflows.model_files import prepared
+
+    return prepared(script, data, export)
 
 
 def _gpu_names(asked: list[str]) -> tuple[str, ...]:
