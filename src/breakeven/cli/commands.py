@@ -28,6 +28,7 @@ COMMANDS: tuple[Command, ...] = (
         "which device a training should run on, why it is slow, what to change",
         "the script's own arguments go after --",
     ),
+    Command("ask", "breakeven.cli.ask", "from a network in one line: are reported times plausible, and what would change them"),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("compare", "breakeven.cli.compare", "two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
