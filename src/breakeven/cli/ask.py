@@ -1,4 +1,4 @@
-"""`breakeven ask`: a network in one line, and what somebody measured: is it plausible, why, and from where on does the GPU win?"""
+"""`breakeven ask`: a network in one line and what somebody measured: is it plausible, why, from where on does the GPU win?"""
 
 from __future__ import annotations
 
@@ -27,7 +27,9 @@ def command(
     net: Annotated[str, typer.Option("--net", metavar="NET", help=_NET)],
     batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Samples a step; 64 unless given.")] = None,
     length: Annotated[int | None, typer.Option("--length", metavar="N", help="Time steps of a sequence.")] = None,
-    optimizer: Annotated[str | None, typer.Option("--optimizer", metavar="NAME", help="adam (unless given), sgd, rmsprop.")] = None,
+    optimizer: Annotated[
+        str | None, typer.Option("--optimizer", metavar="NAME", help="adam (unless given), sgd, rmsprop.")
+    ] = None,
     loss: Annotated[str | None, typer.Option("--loss", metavar="NAME", help="mse, crossentropy, bce, mae or huber.")] = None,
     cpu: Annotated[str | None, typer.Option("--cpu", metavar="RATE", help=f"What was measured on the CPU: {_RATE}.")] = None,
     gpu_rate: Annotated[str | None, typer.Option("--gpu-rate", metavar="RATE", help="What was measured on the GPU.")] = None,
@@ -43,7 +45,8 @@ def command(
 
     check_json(json)
     request = AskRequest(
-        net=net, batch=_whole(batch, "--batch"), length=_whole(length, "--length"), optimizer=_one(optimizer, "--optimizer", _OPTIMIZERS),
+        net=net, batch=_whole(batch, "--batch"), length=_whole(length, "--length"),
+        optimizer=_one(optimizer, "--optimizer", _OPTIMIZERS),
         loss=_one(loss, "--loss", _LOSSES), cpu_ms=rate(cpu, "--cpu"), gpu_ms=rate(gpu_rate, "--gpu-rate"),
         gpu=find_gpu(gpu or "Tesla T4").name, host=host_name(host) if host is not None else None, data=tuple(data or ()),
     )  # fmt: skip

@@ -177,7 +177,18 @@ class Activation:
     """A function of each element, or softmax over the channels; `parameter` is its slope, ceiling or scale where it has one."""
 
     function: Literal[
-        "relu", "leaky_relu", "clipped_relu", "elu", "gelu", "tanh", "sigmoid", "swish", "softplus", "softsign", "softmax", "prelu"
+        "relu",
+        "leaky_relu",
+        "clipped_relu",
+        "elu",
+        "gelu",
+        "tanh",
+        "sigmoid",
+        "swish",
+        "softplus",
+        "softsign",
+        "softmax",
+        "prelu",
     ]
     parameter: float | None = None
 

@@ -6,7 +6,15 @@ import math
 from collections.abc import Callable
 
 from breakeven.models.kinds import (
-    Activation, Attention, Convolution, Dense, Embedding, Kind, Normalization, Positions, Recurrent,
+    Activation,
+    Attention,
+    Convolution,
+    Dense,
+    Embedding,
+    Kind,
+    Normalization,
+    Positions,
+    Recurrent,
 )  # fmt: skip
 from breakeven.models.network import Layer, Network, Shape
 
@@ -56,8 +64,10 @@ def _embedding(kind: Embedding, fed: Shape) -> Arrays:
 
 def _recurrent(kind: Recurrent, fed: Shape) -> Arrays:
     rows = GATES[kind.cell] * kind.hidden * (2 if kind.bidirectional else 1)
-    arrays = {"input_weights": (rows, fed.channels), "recurrent_weights": (rows, kind.hidden)}
-    return {**arrays, "bias": (rows * kind.biases,)} if kind.biases else arrays
+    arrays: Arrays = {"input_weights": (rows, fed.channels), "recurrent_weights": (rows, kind.hidden)}
+    if kind.biases:
+        arrays["bias"] = (rows * kind.biases,)
+    return arrays
 
 
 def _attention(kind: Attention, fed: Shape) -> Arrays:

@@ -12,8 +12,23 @@ from dataclasses import replace
 
 from breakeven.errors import InputError
 from breakeven.models.kinds import (
-    Activation, Attention, Convolution, Dense, Dropout, Embedding, Flatten, GlobalPooling, Identity, Input, Kind,
-    LocalNormalization, Merge, Normalization, Pooling, Positions, Recurrent,
+    Activation,
+    Attention,
+    Convolution,
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    GlobalPooling,
+    Identity,
+    Input,
+    Kind,
+    LocalNormalization,
+    Merge,
+    Normalization,
+    Pooling,
+    Positions,
+    Recurrent,
 )  # fmt: skip
 from breakeven.models.network import Shape
 

@@ -54,10 +54,10 @@ def last_of_both(y):
     return torch.cat([y[:, -1, :half], y[:, 0, half:]], 1)
 '''
 
-_HARD_SIGMOID = '''\
+_HARD_SIGMOID = """\
 def hard_sigmoid(x):
     return torch.clamp(0.2 * x + 0.5, 0.0, 1.0)
-'''
+"""
 
 _UNFUSED = '''\
 class Unfused(nn.Module):
@@ -117,7 +117,7 @@ def attend(queries, keys, values, heads, causal=False, dropout=0.0):
     return y.transpose(1, 2).flatten(2)
 '''
 
-_SELF_ATTENTION = '''\
+_SELF_ATTENTION = """\
 class SelfAttention(nn.Module):
     def __init__(self, inputs, heads, keys, values, outputs, causal=False, dropout=0.0, bias=True):
         super().__init__()
@@ -130,7 +130,7 @@ class SelfAttention(nn.Module):
     def forward(self, x):
         dropout = self.dropout if self.training else 0.0
         return self.out(attend(self.query(x), self.key(x), self.value(x), self.heads, self.causal, dropout))
-'''
+"""
 
 _SINES = '''\
 def sines(steps, width):
@@ -141,6 +141,11 @@ def sines(steps, width):
 
 #: Name → its text, in the order in which a script defines them.
 DEFINITIONS: Final[dict[str, str]] = {
-    "start": _START, "start_recurrent": _START_RECURRENT, "last_of_both": _LAST_OF_BOTH, "Unfused": _HARD_SIGMOID + "\n\n" + _UNFUSED,
-    "attend": _ATTEND, "SelfAttention": _SELF_ATTENTION, "sines": _SINES,
-}  # fmt: skip
+    "start": _START,
+    "start_recurrent": _START_RECURRENT,
+    "last_of_both": _LAST_OF_BOTH,
+    "Unfused": f"{_HARD_SIGMOID}\n\n{_UNFUSED}",
+    "attend": _ATTEND,
+    "SelfAttention": _SELF_ATTENTION,
+    "sines": _SINES,
+}

@@ -11,8 +11,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from breakeven.models.kinds import (
-    Activation, Attention, Convolution, Dense, Dropout, Embedding, Flatten, GlobalPooling, Identity, Input, Kind,
-    LocalNormalization, Merge, Normalization, Pooling, Positions, Recurrent,
+    Activation,
+    Attention,
+    Convolution,
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    GlobalPooling,
+    Identity,
+    Input,
+    Kind,
+    LocalNormalization,
+    Merge,
+    Normalization,
+    Pooling,
+    Positions,
+    Recurrent,
 )  # fmt: skip
 from breakeven.models.network import Shape
 from breakeven.models.shapes import sides, slid_over
@@ -107,7 +122,9 @@ def _convolution(kind: Convolution, made: str, fed: Value) -> Written:
     said += [f"groups={groups}"] if groups != 1 else []
     said += [] if kind.bias else ["bias=False"]
     module = f"nn.Conv{'Transpose' if kind.transposed else ''}{len(kind.window)}d"
-    return Written(f"{made}({called})", (f"{made} = {module}({', '.join(said)})", f'start({made}, "{kind.weights}")'), layout, ("start",))
+    return Written(
+        f"{made}({called})", (f"{made} = {module}({', '.join(said)})", f'start({made}, "{kind.weights}")'), layout, ("start",)
+    )
 
 
 def _cropped(kind: Convolution) -> list[str]:
@@ -189,8 +206,12 @@ def _recurrent(kind: Recurrent, made: str, fed: Value) -> Written:
 
 
 _FUNCTIONS = {
-    "tanh": "torch.tanh", "sigmoid": "torch.sigmoid", "softsign": "F.softsign", "relu": "torch.relu", "hard-sigmoid": "hard_sigmoid",
-}  # fmt: skip
+    "tanh": "torch.tanh",
+    "sigmoid": "torch.sigmoid",
+    "softsign": "F.softsign",
+    "relu": "torch.relu",
+    "hard-sigmoid": "hard_sigmoid",
+}
 
 
 def _attention(kind: Attention, name: str, fed: tuple[Value, ...]) -> Written:

@@ -5,6 +5,7 @@ It says how long a step takes, not how well it learns: the data is random. Each 
 
 from __future__ import annotations
 
+import keyword
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
@@ -17,11 +18,12 @@ from breakeven.models.torch_layers import PLAIN, Value, Written, written
 #: Mini-batches of data that are made up where the number of observations is not known: it changes how long an epoch is, no step.
 BATCHES = 4
 #: Names that the script uses itself.
-_TAKEN = {"x", "y", "torch", "nn", "training", "forward", "start", "train", "eval", "modules", "parameters", "type", "float", "half",
-          "double", "to", "cpu", "cuda", "apply", "children", "buffers", "zero_grad", "share_memory", "compile", "state_dict", "bfloat16"}  # fmt: skip
-_KEYWORDS = {"and", "as", "assert", "async", "await", "break", "class", "continue", "def", "del", "elif", "else", "except", "finally",
-             "for", "from", "global", "if", "import", "in", "is", "lambda", "nonlocal", "not", "or", "pass", "raise", "return", "try",
-             "while", "with", "yield", "self", "batch"}  # fmt: skip
+_TAKEN = frozenset(["x", "y", "torch", "nn", "batch", "self", *dir(object), *keyword.kwlist])
+#: Attributes of a PyTorch module that a layer must not hide.
+_MODULE = frozenset(
+    ["training", "forward", "train", "eval", "modules", "parameters", "buffers", "children", "type", "float", "half", "double",
+     "bfloat16", "to", "cpu", "cuda", "apply", "compile", "zero_grad", "state_dict", "share_memory"]
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ def _names(network: Network) -> dict[str, str]:
     """Each layer's name as an attribute of the module."""
     names: dict[str, str] = {}
     for layer in network.layers:
-        names[layer.name] = identifier(layer.name, {*names.values(), *_TAKEN, *_KEYWORDS})
+        names[layer.name] = identifier(layer.name, {*names.values(), *_TAKEN, *_MODULE})
     return names
 
 
@@ -223,7 +225,11 @@ def _loop(network: Network, training: Training, names: Mapping[str, str]) -> lis
     text += [] if once else ["    order = torch.randperm(OBSERVATIONS)"]
     text += ["    for first in range(0, OBSERVATIONS - BATCH + 1, BATCH):", "        chosen = order[first : first + BATCH]"]
     text += [f"        {x} = {data}[chosen].to(device)" for x, (_, data) in zip(inputs, sets, strict=True)]
-    text += ["        t = targets[chosen].to(device)", "        optimizer.zero_grad()", f"        y = network({', '.join(inputs)})"]
+    text += [
+        "        t = targets[chosen].to(device)",
+        "        optimizer.zero_grad()",
+        f"        y = network({', '.join(inputs)})",
+    ]
     text += [f"        loss = {_loss(network.output, training)}", "        loss.backward()"]
     text += [f"        {line}" for line in _clipped(training)]
     text += ["        optimizer.step()", "        iteration += 1"]

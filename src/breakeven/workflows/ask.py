@@ -151,7 +151,13 @@ class _Answer:
         said = verdict(basis, step.draws, self.gpu.name, gpu_ms=device.step_ms.mid)
         side = CpuSide(basis, self.here.account, self.cpu)
         evidence = Evidence(
-            stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, gpu=self.gpu, verdict=said
+            stream=stream,
+            device=device,
+            times=pricing.rows(stream),
+            price=pricing.price(step),
+            cpu=side,
+            gpu=self.gpu,
+            verdict=said,
         )
         both = curve(stream, pricing.scaled(step), basis, self.cpu, None, 0) if stream.batch else None
         found = findings([evidence])

@@ -124,7 +124,9 @@ def _merged(sites: Sequence[Site]) -> tuple[Site, ...]:
     kept: dict[tuple[str, int], Site] = {}
     for one in sites:
         before = kept.get((one.file, one.line))
-        dearer = before is None or (one.price_ms is not None and (before.price_ms is None or one.price_ms.mid > before.price_ms.mid))
+        dearer = before is None or (
+            one.price_ms is not None and (before.price_ms is None or one.price_ms.mid > before.price_ms.mid)
+        )
         kept[(one.file, one.line)] = one if dearer else kept[(one.file, one.line)]
     return tuple(kept.values())
 
@@ -141,7 +143,7 @@ def usage(report: WhyReport, model: Model) -> Iterator[str]:
             continue
         needs = flops / (peak * 1e9)
         yield (
-            f"A GPU usage of 80-100 % in a task manager says that some kernel was running whenever it looked, not that the chip was "
-            f"full: at the {device.name}'s peak the arithmetic of a step ({flops / 1e6:,.0f} million operations) takes {ms(needs)} "
-            f"of the {ms(device.step_ms.mid)}."
+            "A GPU usage of 80-100 % in a task manager says that some kernel was running whenever it looked, not that the chip "
+            f"was full: at the {device.name}'s peak the arithmetic of a step ({flops / 1e6:,.0f} million operations) takes "
+            f"{ms(needs)} of the {ms(device.step_ms.mid)}."
         )

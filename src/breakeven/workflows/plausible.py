@@ -14,7 +14,7 @@ from breakeven.results.asked import Claim
 #: Part of a step that has to be Python and dispatch for its length to say how fast a host issues work.
 TELLING = 0.5
 
-#: How many times as much arithmetic and memory traffic another machine's CPU may do than this one's: assumed, cores range that far.
+#: How many times as much arithmetic and memory traffic another machine's CPU may do than this one's: assumed, as cores differ.
 MOST_CORES = 16.0
 
 _REGIMES = {
@@ -68,7 +68,8 @@ def host_of_claim(claimed_ms: float, here: CpuSide, own: Host) -> Host:
     ours = own.own_scale or own.scale_mid
     scale = min(max(ours * claimed_ms / here.step_ms.mid, low), high)
     mid = scale * SAME_HOST
-    source = f"the reported CPU time: {claimed_ms / here.step_ms.mid:.2g} times as long as here; issuing to a GPU against it: {SAME_HOST}"
+    ratio = claimed_ms / here.step_ms.mid
+    source = f"the reported CPU time: {ratio:.2g} times as long as here; issuing to a GPU against it: {SAME_HOST}"
     return Host("as the reported CPU time says", mid / SAME_HOST_ERROR, mid, mid * SAME_HOST_ERROR, source, own_scale=scale)
 
 
@@ -81,8 +82,8 @@ def judged(device: str, claimed_ms: float, expected: Interval) -> Claim:
         sentence = f"{ms(claimed_ms)} a step is plausible on {who}: {around} can be expected."
     elif claimed_ms < expected.low:
         sentence = (
-            f"{ms(claimed_ms)} a step is too fast to be believed on {who}, where {around} can be expected: was the result waited for, "
-            f"and is it the same network?"
+            f"{ms(claimed_ms)} a step is too fast to be believed on {who}, where {around} can be expected: "
+            f"was the result waited for, and is it the same network?"
         )
     else:
         sentence = (
@@ -106,6 +107,6 @@ def regime(device: DeviceResult, model: Model, gpu: Gpu, claimed_ms: float | Non
     needs = flops / (gpu.fp32_tflops * 1e9)
     whose = "reported" if claimed_ms is not None else "predicted"
     return cause, (
-        f"{said} Of the {whose} {ms(step)} the arithmetic ({flops / 1e6:,.0f} million operations) needs {ms(needs)} at the {gpu.name}'s "
-        f"peak; a GPU usage of 80-100 % in a task manager only says that some kernel was running when it looked."
+        f"{said} Of the {whose} {ms(step)} the arithmetic ({flops / 1e6:,.0f} million operations) needs {ms(needs)} at the "
+        f"{gpu.name}'s peak; a GPU usage of 80-100 % in a task manager only says that some kernel was running when it looked."
     )

@@ -8,7 +8,20 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.models.matlab.values import KEPT, Cell, Graph, Handle, Options, Sized, Struct, Unknown, Value, plain_shape, simple, size_of
+from breakeven.models.matlab.values import (
+    KEPT,
+    Cell,
+    Graph,
+    Handle,
+    Options,
+    Sized,
+    Struct,
+    Unknown,
+    Value,
+    plain_shape,
+    simple,
+    size_of,
+)
 from breakeven.models.network import Place
 
 Array = NDArray[np.float64]
@@ -55,7 +68,9 @@ def _sized(sign: str, left: Value, right: Value, place: Place) -> Value:
     if a is None or b is None or isinstance(left, Cell | Graph | Struct | Handle | Options):
         return Unknown(f"{sign!r} is not computed for these", place)
     if sign == "*" and math.prod(a) > 1 and math.prod(b) > 1:
-        return Sized((a[0], b[1])) if len(a) == len(b) == 2 and a[1] == b[0] else Unknown("the sizes of a product do not fit", place)
+        return (
+            Sized((a[0], b[1])) if len(a) == len(b) == 2 and a[1] == b[0] else Unknown("the sizes of a product do not fit", place)
+        )
     wide = max(len(a), len(b))
     pairs = list(zip((*a, *(1,) * (wide - len(a))), (*b, *(1,) * (wide - len(b))), strict=True))
     if any(x != y and 1 not in (x, y) for x, y in pairs):
@@ -83,7 +98,11 @@ def transposed(value: Value, place: Place) -> Value:
     if isinstance(value, np.ndarray):
         return value.T
     if isinstance(value, Sized):
-        return Sized((value.shape[1], value.shape[0]), value.classes) if len(value.shape) == 2 else Unknown("only a matrix has a transpose", place)
+        return (
+            Sized((value.shape[1], value.shape[0]), value.classes)
+            if len(value.shape) == 2
+            else Unknown("only a matrix has a transpose", place)
+        )
     if isinstance(value, Cell):
         return Cell(value.items, value.shape[::-1])
     return value
@@ -116,7 +135,11 @@ def indexed(value: Value, at: Sequence[Value], place: Place) -> Value:
         return value
     if isinstance(value, Graph):
         chosen = _positions(at[0], len(value.layers)) if len(at) == 1 else None
-        return Unknown("layers are taken by other than their numbers", place) if chosen is None else Graph(tuple(value.layers[i] for i in chosen))
+        return (
+            Unknown("layers are taken by other than their numbers", place)
+            if chosen is None
+            else Graph(tuple(value.layers[i] for i in chosen))
+        )
     if isinstance(value, Cell):
         chosen = _positions(at[0], len(value.items)) if len(at) == 1 else None
         if chosen is None:
@@ -156,7 +179,11 @@ def _elements(array: Array, at: Sequence[Value], place: Place) -> Value:
 def _part(value: Sized, at: Sequence[Value], place: Place) -> Value:
     """The size of a part. Several dimensions may be taken by the last index."""
     shape = value.shape
-    folded = (*shape[: len(at) - 1], math.prod(shape[len(at) - 1 :])) if len(at) <= len(shape) else (*shape, *(1,) * (len(at) - len(shape)))
+    folded = (
+        (*shape[: len(at) - 1], math.prod(shape[len(at) - 1 :]))
+        if len(at) <= len(shape)
+        else (*shape, *(1,) * (len(at) - len(shape)))
+    )
     counts = []
     for part, size in zip(at, folded, strict=True):
         said = size_of(part)
@@ -191,7 +218,11 @@ def joined(rows: Sequence[Sequence[Value]], place: Place) -> Value:
     if any(isinstance(v, Sized) for v in kept):
         return _put_together(rows, place)
     try:
-        return simple(np.block([[np.atleast_2d(v) for v in row if isinstance(v, float | np.ndarray)] for row in rows if row])) if kept else np.zeros((0, 0))
+        return (
+            simple(np.block([[np.atleast_2d(v) for v in row if isinstance(v, float | np.ndarray)] for row in rows if row]))
+            if kept
+            else np.zeros((0, 0))
+        )
     except ValueError:
         return Unknown("the rows of a matrix are of different length", place)
 
@@ -205,7 +236,11 @@ def _put_together(rows: Sequence[Sequence[Value]], place: Place) -> Value:
             return Unknown("the sizes of what is put together do not fit", place)
         heights.append(known[0][0] if known else 0)
         widths.add(sum(s[1] for s in known))
-    return Sized((sum(heights), widths.pop())) if len(widths) == 1 else Unknown("the rows of a matrix are of different length", place)
+    return (
+        Sized((sum(heights), widths.pop()))
+        if len(widths) == 1
+        else Unknown("the rows of a matrix are of different length", place)
+    )
 
 
 def truth(value: Value) -> bool | None:

@@ -70,14 +70,16 @@ def _file(path: Path) -> dict[str, Value]:
         raise
     except (ValueError, TypeError, KeyError, OSError, IndexError, EOFError, NotImplementedError, OverflowError, MemoryError,
             AttributeError, RuntimeError, ArithmeticError) as error:  # fmt: skip
-        raise InputError(f"--data {path}: it cannot be read as a .mat file ({str(error).splitlines()[0][:80] if str(error) else 'damaged'})") from None
+        raise InputError(
+            f"--data {path}: it cannot be read as a .mat file ({str(error).splitlines()[0][:80] if str(error) else 'damaged'})"
+        ) from None
 
 
 def _version_5(path: Path) -> dict[str, Value]:
     import zlib
 
-    from scipy.io import loadmat, whosmat
-    from scipy.io.matlab import MatReadError
+    from scipy.io import loadmat, whosmat  # type: ignore[import-untyped]  # SciPy brings no types
+    from scipy.io.matlab import MatReadError  # type: ignore[import-untyped]  # the same
 
     values: dict[str, Value] = {}
     try:
@@ -97,7 +99,7 @@ def _version_5(path: Path) -> dict[str, Value]:
 
 
 def _version_73(path: Path) -> dict[str, Value]:
-    import h5py
+    import h5py  # type: ignore[import-untyped]  # h5py brings no types
 
     values: dict[str, Value] = {}
     with h5py.File(path, "r") as file:
@@ -113,5 +115,7 @@ def _version_73(path: Path) -> dict[str, Value]:
                 values[name] = Sized(shape)
             elif math.prod(shape) <= _ITEMS:
                 items = [file[reference] for reference in np.asarray(entry[()]).reshape(-1)]
-                values[name] = Cell(tuple(Sized(plain_shape(tuple(map(int, i.shape[::-1])))) for i in items if hasattr(i, "shape")), shape)
+                values[name] = Cell(
+                    tuple(Sized(plain_shape(tuple(map(int, i.shape[::-1])))) for i in items if hasattr(i, "shape")), shape
+                )
     return values

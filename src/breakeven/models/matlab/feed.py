@@ -26,9 +26,7 @@ class Feed:
     notes: tuple[str, ...] = ()
 
 
-def feed_of(
-    layer: Layer, at: int, data: Sequence[tuple[str, Value]], given: Mapping[str, Value], place: Place
-) -> Feed:
+def feed_of(layer: Layer, at: int, data: Sequence[tuple[str, Value]], given: Mapping[str, Value], place: Place) -> Feed:
     """The data that goes into an input layer.
 
     Args:
@@ -53,7 +51,9 @@ def feed_of(
         if kind.sequence:
             shape = "x".join(map(str, size))
             said = f" ({value.place}: {value.reason})"
-            raise InputError(f"{layer.place}: the length of the sequences is not known{said}; say it with --data {name or 'X'}={shape}xTIMExN")
+            raise InputError(
+                f"{layer.place}: the length of the sequences is not known{said}; say it with --data {name or 'X'}={shape}xTIMExN"
+            )
         return Feed(None, None)
     return _cells(layer, name, value, size) if isinstance(value, Cell) else _array(layer, name, value, kind, size)
 
@@ -65,14 +65,16 @@ def _cells(layer: Layer, name: str, cell: Cell, size: tuple[int, ...]) -> Feed:
         shape = size_of(item)
         steps = None if shape is None else _steps(shape, size)
         if steps is None:
-            raise InputError(f"{layer.place}: a sequence of {name or 'the data'} does not fit {'x'.join(map(str, size))}, or its size is not known")
+            raise InputError(
+                f"{layer.place}: a sequence of {name or 'the data'} does not fit {'x'.join(map(str, size))}, "
+                "or its size is not known"
+            )
         lengths.append(steps)
     if not lengths:
         raise InputError(f"{layer.place}: {name or 'the data'} is empty")
     longest = max(lengths)
-    notes = () if min(lengths) == longest else (
-        f"{layer.place}: sequences of {min(lengths)} to {longest} time steps; each is taken as long as the longest.",)  # fmt: skip
-    return Feed(longest, len(lengths), notes)
+    varied = f"{layer.place}: sequences of {min(lengths)} to {longest} time steps; each is taken as long as the longest."
+    return Feed(longest, len(lengths), () if min(lengths) == longest else (varied,))
 
 
 def _steps(shape: tuple[int, ...], size: tuple[int, ...]) -> int | None:
@@ -96,9 +98,14 @@ def _array(layer: Layer, name: str, value: Value, kind: Input, size: tuple[int, 
         return Feed(shape[0], (shape[2] or None) if len(shape) == 3 else 1)  # time steps first, as trainnet has them
     if rest is None or math.prod(n for n in rest[2 if kind.sequence else 1 :] if n) != 1:
         wanted = f"{'x'.join(map(str, size))}{'xTIME' if kind.sequence else ''}xN"
-        raise InputError(f"{layer.place}: {name or 'the data'} of {'x'.join(str(n or 'N') for n in shape)} does not fit the layer: {wanted} does")
+        raise InputError(
+            f"{layer.place}: {name or 'the data'} of {'x'.join(str(n or 'N') for n in shape)} does not fit the layer: "
+            f"{wanted} does"
+        )
     if not kind.sequence:
         return Feed(None, rest[0] or None)
     if not rest[0]:
-        raise InputError(f"{layer.place}: the length of the sequences cannot be a letter: {name}={'x'.join(map(str, size))}xTIMExN")
+        raise InputError(
+            f"{layer.place}: the length of the sequences cannot be a letter: {name}={'x'.join(map(str, size))}xTIMExN"
+        )
     return Feed(rest[0], rest[1] or None)

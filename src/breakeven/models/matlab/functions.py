@@ -1,4 +1,7 @@
-"""MATLAB's functions that decide a size or an option, computed as far as sizes allow. What is not here is not known, by its name."""
+"""MATLAB's functions that decide a size or an option, computed as far as sizes allow.
+
+What is not here is not known, by its name.
+"""
 
 from __future__ import annotations
 
@@ -110,7 +113,7 @@ def _even_steps(values: Sequence[Value], place: Place) -> Value:
     return simple(np.linspace(ends[0], ends[1], int(count)).reshape(1, -1))
 
 
-def _total(compute: Callable[[object], object]) -> Function:
+def _total(compute: Callable[..., object]) -> Function:
     def call(values: Sequence[Value], place: Place) -> Value:
         first = values[0]
         if isinstance(first, float | np.ndarray) and len(values) == 1 and (np.ndim(first) == 0 or 1 in np.shape(first)):
@@ -229,30 +232,141 @@ SEVERAL: dict[str, tuple[Value, ...]] = {"digitTrain4DArrayData": _DIGITS, "digi
 
 #: Function → (fewest arguments, what it gives).
 FUNCTIONS: dict[str, tuple[int, Function]] = {
-    **dict.fromkeys(("rand", "randn"), (0, _filled(None))), "zeros": (0, _filled(0.0)), "ones": (0, _filled(1.0)),
-    "randi": (1, _random_whole), "cell": (0, _cell), "size": (1, _size), "numel": (1, _of_size(math.prod)),
-    "length": (1, _of_size(lambda size: max(size) if math.prod(size) else 0)), "height": (1, _of_size(lambda size: size[0])),
-    "width": (1, _of_size(lambda size: size[1])), "ndims": (1, _of_size(len)),
-    **dict.fromkeys(("single", "double", "categorical", "gpuArray", "gather", "dlarray", "int32", "uint8", "int64", "uint32", "int16",
-                     "logical", "normalize", "rescale", "sort", "full", "onehotdecode", "string", "char", "fliplr", "flipud", "flip", "extractdata"), (1, _same)),
-    **dict.fromkeys(("categories", "unique"), (1, _labels)), "floor": (1, _number(np.floor)), "ceil": (1, _number(np.ceil)),
-    "round": (1, _number(np.round)), "fix": (1, _number(np.trunc)), "sqrt": (1, _number(np.sqrt)), "abs": (1, _number(np.abs)),
-    "exp": (1, _number(np.exp)), "log": (1, _number(np.log)), "log2": (1, _number(np.log2)), "log10": (1, _number(np.log10)),
-    "sin": (1, _number(np.sin)), "cos": (1, _number(np.cos)), "sum": (1, _total(np.sum)), "prod": (1, _total(np.prod)),
-    "max": (1, _extreme(np.max)), "min": (1, _extreme(np.min)), "mod": (2, _remainder), "rem": (2, _remainder),
-    **dict.fromkeys(("num2str", "int2str"), (1, _text)), "sprintf": (1, _formatted), "reshape": (2, _reshaped),
-    "permute": (2, _permuted), "squeeze": (1, _squeezed), "linspace": (2, _even_steps), "struct": (0, _structure), "inf": (0, _constant(math.inf)),
-    "Inf": (0, _constant(math.inf)), "nan": (0, _constant(math.nan)), "NaN": (0, _constant(math.nan)), "pi": (0, _constant(math.pi)),
-    "eps": (0, _constant(2.0**-52)), "true": (0, _constant(1.0)), "false": (0, _constant(0.0)), "isempty": (1, _empty),
-    **dict.fromkeys(("ischar", "isstring"), (1, _is(str))), "iscell": (1, _is(Cell)), "isstruct": (1, _is(Struct)),
+    **dict.fromkeys(("rand", "randn"), (0, _filled(None))),
+    "zeros": (0, _filled(0.0)),
+    "ones": (0, _filled(1.0)),
+    "randi": (1, _random_whole),
+    "cell": (0, _cell),
+    "size": (1, _size),
+    "numel": (1, _of_size(math.prod)),
+    "length": (1, _of_size(lambda size: max(size) if math.prod(size) else 0)),
+    "height": (1, _of_size(lambda size: size[0])),
+    "width": (1, _of_size(lambda size: size[1])),
+    "ndims": (1, _of_size(len)),
+    **dict.fromkeys(
+        (
+            "single",
+            "double",
+            "categorical",
+            "gpuArray",
+            "gather",
+            "dlarray",
+            "int32",
+            "uint8",
+            "int64",
+            "uint32",
+            "int16",
+            "logical",
+            "normalize",
+            "rescale",
+            "sort",
+            "full",
+            "onehotdecode",
+            "string",
+            "char",
+            "fliplr",
+            "flipud",
+            "flip",
+            "extractdata",
+        ),
+        (1, _same),
+    ),
+    **dict.fromkeys(("categories", "unique"), (1, _labels)),
+    "floor": (1, _number(np.floor)),
+    "ceil": (1, _number(np.ceil)),
+    "round": (1, _number(np.round)),
+    "fix": (1, _number(np.trunc)),
+    "sqrt": (1, _number(np.sqrt)),
+    "abs": (1, _number(np.abs)),
+    "exp": (1, _number(np.exp)),
+    "log": (1, _number(np.log)),
+    "log2": (1, _number(np.log2)),
+    "log10": (1, _number(np.log10)),
+    "sin": (1, _number(np.sin)),
+    "cos": (1, _number(np.cos)),
+    "sum": (1, _total(np.sum)),
+    "prod": (1, _total(np.prod)),
+    "max": (1, _extreme(np.max)),
+    "min": (1, _extreme(np.min)),
+    "mod": (2, _remainder),
+    "rem": (2, _remainder),
+    **dict.fromkeys(("num2str", "int2str"), (1, _text)),
+    "sprintf": (1, _formatted),
+    "reshape": (2, _reshaped),
+    "permute": (2, _permuted),
+    "squeeze": (1, _squeezed),
+    "linspace": (2, _even_steps),
+    "struct": (0, _structure),
+    "inf": (0, _constant(math.inf)),
+    "Inf": (0, _constant(math.inf)),
+    "nan": (0, _constant(math.nan)),
+    "NaN": (0, _constant(math.nan)),
+    "pi": (0, _constant(math.pi)),
+    "eps": (0, _constant(2.0**-52)),
+    "true": (0, _constant(1.0)),
+    "false": (0, _constant(0.0)),
+    "isempty": (1, _empty),
+    **dict.fromkeys(("ischar", "isstring"), (1, _is(str))),
+    "iscell": (1, _is(Cell)),
+    "isstruct": (1, _is(Struct)),
     "isnumeric": (1, _is((float, np.ndarray, Sized))),
-}  # fmt: skip
+}
 
 #: Functions that only show something or set the surroundings: nothing follows from them.
 SILENT = frozenset(
-    "disp fprintf figure plot title xlabel ylabel legend hold grid subplot analyzeNetwork tic toc rng close clc clear warning drawnow "
-    "summary confusionchart deepNetworkDesigner save addpath axis xlim ylim colorbar imshow montage pause datestr beep format "
-    "confusionmat print saveas exportgraphics yline xline cd mkdir more reset gpuDevice parpool delete initialize bar histogram".split()
+    [
+        "disp",
+        "fprintf",
+        "figure",
+        "plot",
+        "title",
+        "xlabel",
+        "ylabel",
+        "legend",
+        "hold",
+        "grid",
+        "subplot",
+        "analyzeNetwork",
+        "tic",
+        "toc",
+        "rng",
+        "close",
+        "clc",
+        "clear",
+        "warning",
+        "drawnow",
+        "summary",
+        "confusionchart",
+        "deepNetworkDesigner",
+        "save",
+        "addpath",
+        "axis",
+        "xlim",
+        "ylim",
+        "colorbar",
+        "imshow",
+        "montage",
+        "pause",
+        "datestr",
+        "beep",
+        "format",
+        "confusionmat",
+        "print",
+        "saveas",
+        "exportgraphics",
+        "yline",
+        "xline",
+        "cd",
+        "mkdir",
+        "more",
+        "reset",
+        "gpuDevice",
+        "parpool",
+        "delete",
+        "initialize",
+        "bar",
+        "histogram",
+    ]
 )
 
 __all__ = ["FUNCTIONS", "SEVERAL", "SILENT", "Handle"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from breakeven.errors import InputError
 from breakeven.models.kinds import Identity, Input, Merge
@@ -67,7 +68,7 @@ def _as_graph(graph: Graph) -> Graph:
     if not graph.chain:
         return graph
     layers = named(graph.layers)
-    joined = tuple((a.name, b.name) for a, b in zip(layers, layers[1:], strict=False))
+    joined = tuple((a.name, b.name) for a, b in pairwise(layers))
     return replace(graph, layers=layers, connections=joined, chain=False)
 
 

@@ -21,16 +21,31 @@ DEEPEST = 60
 
 _BLOCKS = frozenset(["if", "for", "while", "switch", "function", "try", "parfor"])
 _KEYWORDS: Final = {
-    "if": "IF", "elseif": "ELSEIF", "else": "ELSE", "end": "END", "for": "FOR", "parfor": "FOR", "while": "WHILE", "switch": "SWITCH",
-    "case": "CASE", "otherwise": "OTHERWISE", "function": "FUNCTION", "try": "TRY", "catch": "CATCH", "return": "RETURN",
-    "break": "BREAK", "continue": "CONTINUE", "global": "GLOBAL", "persistent": "GLOBAL",
-}  # fmt: skip
+    "if": "IF",
+    "elseif": "ELSEIF",
+    "else": "ELSE",
+    "end": "END",
+    "for": "FOR",
+    "parfor": "FOR",
+    "while": "WHILE",
+    "switch": "SWITCH",
+    "case": "CASE",
+    "otherwise": "OTHERWISE",
+    "function": "FUNCTION",
+    "try": "TRY",
+    "catch": "CATCH",
+    "return": "RETURN",
+    "break": "BREAK",
+    "continue": "CONTINUE",
+    "global": "GLOBAL",
+    "persistent": "GLOBAL",
+}
 _NUMBER = re.compile(r"0[xX][0-9a-fA-F]+|0[bB][01]+|(?:\d+(?:\.(?![*/\\^'])\d*)?|\.\d+)(?:[eEdD][+-]?\d+)?")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _BLANKS = re.compile(r"[ \t\r\f\v\u00a0]+")
 _COMMAND = re.compile(r"[A-Za-z]\w*[ \t]+(?:[A-Za-z_-][\w.:/\\*-]*)(?:[ \t]+[\w.:/\\*'\"-]+)*[ \t]*(?=[;,\n%]|$)")
 _OPERATORS: Final = (
-    ("...", ""), ("&&", "ANDAND"), ("||", "OROR"), ("==", "COMPARE"), ("~=", "COMPARE"), ("!=", "COMPARE"), ("<=", "COMPARE"),
+    ("&&", "ANDAND"), ("||", "OROR"), ("==", "COMPARE"), ("~=", "COMPARE"), ("!=", "COMPARE"), ("<=", "COMPARE"),
     (">=", "COMPARE"), (".*", "TIMES"), ("./", "TIMES"), (".\\", "TIMES"), (".^", "POWER"), (".'", "TRANSPOSE"), ("<", "COMPARE"),
     (">", "COMPARE"), ("=", "EQUALS"), ("&", "AND"), ("|", "OR"), (":", "COLON"), ("+", "PLUSMINUS"), ("-", "PLUSMINUS"),
     ("*", "TIMES"), ("/", "TIMES"), ("\\", "TIMES"), ("^", "POWER"), ("~", "NOT"), ("!", "NOT"), ("@", "AT"), (".", "DOT"),
@@ -248,11 +263,10 @@ class _Cutter:
         return not self.open and (not self.found or self.found[-1].type in ("SEP", "ELSE", "TRY", "OTHERWISE"))
 
     def _operator(self) -> None:
-        for text, kind in _OPERATORS:
-            if self.text.startswith(text, self.at):
-                break
-        else:
+        found = next(((text, kind) for text, kind in _OPERATORS if self.text.startswith(text, self.at)), None)
+        if found is None:
             raise self._wrong(f"{self.text[self.at]!r} is no sign of the language")
+        text, kind = found
         after = self.text[self.at + len(text) : self.at + len(text) + 1]
         inside = bool(self.open) and self.open[-1] != "("
         if kind == "NOT" and self.open and re.match(r"[ \t]*[,\])]", self.text[self.at + 1 : self.at + 20]):

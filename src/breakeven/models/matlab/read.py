@@ -72,9 +72,9 @@ def _training_call(seen: Any, file: str) -> _Call:  # Any: the evaluator, whose 
         if seen.own_loop is not None:
             raise InputError(f"{seen.own_loop}: a training loop of one's own is not read; trainNetwork and trainnet are")
         graphs = [v for v in seen.variables.values() if isinstance(v, Graph)]
-        options = [v for v in seen.variables.values() if isinstance(v, Options)]
-        if len(graphs) == 1 and len(options) == 1:
-            return _Call(graphs[0], options[0], None, (), options[0].training.place or Place(file, 1))
+        said = [v for v in seen.variables.values() if isinstance(v, Options)]
+        if len(graphs) == 1 and len(said) == 1:
+            return _Call(graphs[0], said[0], None, (), said[0].training.place or Place(file, 1))
         unknown = next((v for v in seen.variables.values() if isinstance(v, Unknown) and "layer that is not" in v.reason), None)
         if unknown is not None:
             raise unknown.error("the network")
@@ -115,7 +115,9 @@ def _located(layer: Layer, layers: Sequence[Layer]) -> Layer:
     spatial = _spatial_dimensions(layer.inputs[0], {one.name: one for one in layers}, 0)
     at = layer.kind.axis
     if at > spatial:
-        raise InputError(f"{layer.place}: layer {layer.name!r} joins along dimension {at + 1}, which is neither space nor channels")
+        raise InputError(
+            f"{layer.place}: layer {layer.name!r} joins along dimension {at + 1}, which is neither space nor channels"
+        )
     return replace(layer, kind=replace(layer.kind, axis=None if at == spatial else at))
 
 
@@ -144,7 +146,9 @@ def _loss(call: _Call, output: Made | None, network: Network) -> Any:  # Any: on
     last = network.layers[-1].kind
     if isinstance(last, Activation) and last.function == "softmax":
         return "cross_entropy"
-    raise InputError(f"{call.place}: no output layer and no loss: add classificationLayer, regressionLayer, or train with trainnet")
+    raise InputError(
+        f"{call.place}: no output layer and no loss: add classificationLayer, regressionLayer, or train with trainnet"
+    )
 
 
 __all__ = ["Feed", "read", "read_text"]

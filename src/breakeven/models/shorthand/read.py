@@ -12,7 +12,19 @@ from typing import Any
 from breakeven.errors import InputError, MissingExtra
 from breakeven.models.check import checked
 from breakeven.models.kinds import (
-    Activation, Attention, Convolution, Dense, Dropout, Embedding, Flatten, GlobalPooling, Input, Kind, Normalization, Pooling, Recurrent,
+    Activation,
+    Attention,
+    Convolution,
+    Dense,
+    Dropout,
+    Embedding,
+    Flatten,
+    GlobalPooling,
+    Input,
+    Kind,
+    Normalization,
+    Pooling,
+    Recurrent,
 )  # fmt: skip
 from breakeven.models.network import Layer, Network
 
@@ -160,9 +172,9 @@ def _with(layers: list[Layer], words: _Words, length: int | None) -> list[Layer]
     if words.name in _INPUTS:
         if layers:
             raise words.wrong("it has to come first")
-        kind = _INPUTS[words.name](words)
+        entering = _INPUTS[words.name](words)
         _nothing_left(words)
-        return [Layer("input", replace(kind, sequence=length is not None))]
+        return [Layer("input", replace(entering, sequence=length is not None))]
     if not layers:
         layers = [Layer("input", _entering(words, length))]
     last = layers[-1]
@@ -212,7 +224,7 @@ def _recurrent(cell: Any, both: bool = False) -> Callable[[_Words, list[Layer]],
         both_ways = both or words.word("bidirectional", "both")
         last = words.word("last")
         one = Recurrent(cell, hidden, "sequence", both_ways, biases=2, bias="zeros")
-        return [one] * (deep - 1) + [replace(one, output="last" if last else "sequence")]
+        return [*[one] * (deep - 1), replace(one, output="last" if last else "sequence")]
 
     return build
 
@@ -291,11 +303,23 @@ _LAYERS: dict[str, Callable[[_Words, list[Layer]], list[Kind]]] = {
 
 #: How each layer is written.
 _USES: dict[str, str] = {
-    **{name: name for name in _LAYERS}, "image": "image 32x32x3", "input": "input 20", "embed": "embed 10000→64", "linear": "linear 10",
-    "rnn": "rnn 256 [2 layers] [last]", "lstm": "lstm 256 [2 layers] [last]", "gru": "gru 256 [2 layers] [last]",
-    "bilstm": "bilstm 256 [last]", "bigru": "bigru 256 [last]", "conv": "conv 16 3x3 [s2] [p1 or same]", "conv1d": "conv1d 16 k5 [s2] [same]",
-    "maxpool": "maxpool 2 [s2]", "avgpool": "avgpool 2 [s2]", "attention": "attention 8 [causal]", "dropout": "dropout 0.5",
-}  # fmt: skip
+    **{name: name for name in _LAYERS},
+    "image": "image 32x32x3",
+    "input": "input 20",
+    "embed": "embed 10000→64",
+    "linear": "linear 10",
+    "rnn": "rnn 256 [2 layers] [last]",
+    "lstm": "lstm 256 [2 layers] [last]",
+    "gru": "gru 256 [2 layers] [last]",
+    "bilstm": "bilstm 256 [last]",
+    "bigru": "bigru 256 [last]",
+    "conv": "conv 16 3x3 [s2] [p1 or same]",
+    "conv1d": "conv1d 16 k5 [s2] [same]",
+    "maxpool": "maxpool 2 [s2]",
+    "avgpool": "avgpool 2 [s2]",
+    "attention": "attention 8 [causal]",
+    "dropout": "dropout 0.5",
+}
 
 #: The words of the language, for pages.
 WORDS: tuple[str, ...] = (*_INPUTS, *_LAYERS)
