@@ -112,7 +112,7 @@ def _convolution(kind: Convolution, made: str, fed: Value) -> Written:
         said += _cropped(kind)
     else:
         padding = sides(kind.padding, size, kind.window, kind.stride, kind.dilation, kind.causal)
-        if kind.padding == "same" and set(kind.stride) == {1} and not kind.causal:
+        if kind.padding == "same" and set(kind.stride) == {1} and _even(padding) and not kind.causal:
             said.append('padding="same"')
         elif _even(padding) and any(before for before, _ in padding):
             said.append(f"padding={_numbers(tuple(before for before, _ in padding))}")

@@ -267,6 +267,11 @@ class Expressions:
             return total
         return float(size[position]) if position < len(size) else 1.0
 
+    def handle(self, node: Tree[Token]) -> Value:
+        """`@f`."""
+        (dotted,) = node.children
+        return Handle(str(dotted.children[-1]) if isinstance(dotted, Tree) else "")
+
     def anonymous(self, node: Tree[Token]) -> Value:
         """`@(x) …`."""
         parameters, body = node.children
@@ -323,7 +328,7 @@ _EXPRESSIONS: dict[str, Callable[[Any, Tree[Token]], Value]] = {  # Any: the cla
     "number": lambda self, node: _number(str(node.children[0])),
     "text": lambda self, node: str(node.children[0]),
     "blank": lambda self, node: Unknown("`~` stands for no value", self.place(node)),
-    "handle": lambda self, node: Handle(str(node.children[0].children[-1])),
+    "handle": Expressions.handle,
     "computed_field": lambda self, node: Unknown("a field is named by an expression", self.place(node)),
     "matrix": lambda self, node: arrays.joined(self.rows(node), self.place(node)),
     "binary": Expressions.binary,
