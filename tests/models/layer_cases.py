@@ -92,7 +92,9 @@ CASES: tuple[Case, ...] = (
     # recurrent
     Case(SERIES, "lstmLayer(100)", (), 100, 30, 4 * 100 * (12 + 100 + 1)),
     Case(SERIES, "lstmLayer(100, 'OutputMode', 'last')", (), 100, None, 4 * 100 * (12 + 100 + 1)),
-    Case(SERIES, "lstmLayer(7, StateActivationFunction='softsign', GateActivationFunction='hard-sigmoid')", (), 7, 30, 4 * 7 * 20),
+    Case(
+        SERIES, "lstmLayer(7, StateActivationFunction='softsign', GateActivationFunction='hard-sigmoid')", (), 7, 30, 4 * 7 * 20
+    ),
     Case(SERIES, "bilstmLayer(40)", (), 80, 30, 8 * 40 * (12 + 40 + 1)),
     Case(SERIES, "bilstmLayer(40, OutputMode='last')", (), 80, None, 8 * 40 * (12 + 40 + 1)),
     Case(SERIES, "gruLayer(25)", (), 25, 30, 3 * 25 * (12 + 25 + 1)),

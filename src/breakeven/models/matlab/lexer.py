@@ -95,6 +95,7 @@ class _Cutter:
     line: int = 1
     found: list[Token] = field(default_factory=list)
     open: list[str] = field(default_factory=list)  # brackets
+    opened_on: list[int] = field(default_factory=list)  # … and their lines
     blocks: list[str] = field(default_factory=list)  # keywords that an `end` closes
     blank_before: bool = True
     params: list[int] = field(default_factory=list)  # depths at which the parameters of an anonymous function are open
@@ -104,7 +105,7 @@ class _Cutter:
         while self.at < len(self.text):
             self._one()
         if self.open:
-            raise self._wrong(f"a {self.open[-1]!r} is not closed")
+            raise InputError(f"{self.file}:{self.opened_on[-1]}: a {self.open[-1]!r} is not closed")
         self._add("SEP", "\n")
         while self.blocks and set(self.blocks) == {"function"}:  # a file of functions need not close them
             self.blocks.pop()
@@ -185,6 +186,7 @@ class _Cutter:
             self.params.append(len(self.open))
         self._add(_OPEN[sign], sign)
         self.open.append(sign)
+        self.opened_on.append(self.line)
         if len(self.open) > DEEPEST:
             raise self._wrong(f"brackets are nested more than {DEEPEST} deep")
         self.at += 1
@@ -194,6 +196,7 @@ class _Cutter:
         if not self.open or self.open[-1] != opening:
             raise self._wrong(f"a {sign!r} closes nothing")
         self.open.pop()
+        self.opened_on.pop()
         if sign != ")" and self.found[-1].type in ("COMMA", "ROW"):
             self.found.pop()
         self._add(kind, sign)
