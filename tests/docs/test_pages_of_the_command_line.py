@@ -15,12 +15,14 @@ from breakeven.cli.commands import COMMANDS
 from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
+from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
+    AskReport, Claim, Point,
 )  # fmt: skip
 
 

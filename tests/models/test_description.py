@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -23,7 +24,9 @@ from breakeven.models.kinds import (
     Normalization,
     Recurrent,
 )
+from breakeven.models.matlab.layer_calls import LAYERS
 from breakeven.models.network import Layer, Model, Network, Training
+from breakeven.models.shorthand.read import WORDS
 from breakeven.models.torch_script import write
 from tests.models.scripts import module
 
@@ -111,3 +114,9 @@ def test_the_arithmetic_of_a_step_is_counted_from_its_products() -> None:
     """3 passes, 2 operations for each weight, 10 samples."""
     net = checked([Layer("in", Input(7)), Layer("a", Dense(5, bias=False), ("in",))])
     assert step_flops(Model(net, Training(batch=10))) == 3 * 2 * 7 * 5 * 10
+
+
+def test_the_page_names_every_layer_and_word() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+    assert [name for name in LAYERS if f"`{name}`" not in page] == []
+    assert [word for word in WORDS if f"`{word}" not in page] == []

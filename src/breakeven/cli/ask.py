@@ -68,8 +68,8 @@ def rate(text: str | None, option: str) -> float | None:
     Raises:
         InputError: it is none.
 
-    >>> rate("650it/s", "--cpu"), rate("15223it/5min", "--cpu"), rate("2.5 ms", "--cpu")
-    (1.5384615384615385, 19.706999934309927, 2.5)
+    >>> rate("500it/s", "--cpu"), rate("15000it/5min", "--cpu"), rate("2.5 ms", "--cpu")
+    (2.0, 20.0, 2.5)
     """
     if text is None:
         return None
