@@ -219,6 +219,8 @@ def test_five_thousand_mutated_scripts_end_in_a_network_or_in_one_line() -> None
         "for k = 1:1e12, end",
         "x = 2^99999 * 0; y = zeros(x);",
         "x{1e9} = 3;",
+        "a = 3; b = a(Name=1); c = [1 Name=2];",
+        "layers = [additionLayer(2147483647); reluLayer]; net = trainNetwork(1, layers, trainingOptions('adam'));",
         "x = cell(3e5, 1); x{3e5} = 2;",
     ],
 )

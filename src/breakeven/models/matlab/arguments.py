@@ -125,9 +125,12 @@ class Arguments:
 
 
 def split(values: Sequence[Value], positions: int) -> tuple[list[Value], dict[str, Value]]:
-    """Positions and options of a call that lists options as `'Name', value` after at most so many positions."""
+    """Positions and options of a call that lists options as `'Name', value` after at most so many positions.
+
+    A position may be left out: a text with an odd number of arguments after it is the first name.
+    """
     at = 0
-    while at < min(positions, len(values)):
+    while at < min(positions, len(values)) and not (isinstance(values[at], str) and (len(values) - at) % 2 == 0):
         at += 1
     options: dict[str, Value] = {}
     rest = list(values[at:])

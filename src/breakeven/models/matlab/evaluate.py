@@ -16,6 +16,9 @@ from breakeven.models.matlab.parse import Node
 from breakeven.models.matlab.values import Cell, Graph, Handle, Options, Sized, Struct, Unknown, Value, size_of
 from breakeven.models.network import Place
 
+#: Turns from which on a loop is not followed any more.
+_LONG = 20_000
+
 
 class Evaluator(Expressions):
     """One script on its way, statement by statement."""
@@ -91,6 +94,8 @@ class Evaluator(Expressions):
         columns = 1
         for n in size[1:]:
             columns *= n
+        if columns > _LONG:
+            return self.forget(node, f"it is set in a loop of {columns:,} turns, which is not followed", self.place(source))
         for at in range(columns if size[0] else 0):
             if isinstance(values, np.ndarray):
                 item: Value = float(values[0, at]) if values.shape[0] == 1 else values[:, at : at + 1]

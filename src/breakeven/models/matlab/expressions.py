@@ -16,7 +16,7 @@ from breakeven.models.matlab.graph import graph_function
 from breakeven.models.matlab.layer_calls import LAYERS, made
 from breakeven.models.matlab.options import training_options
 from breakeven.models.matlab.parse import Node
-from breakeven.models.matlab.values import Cell, Graph, Handle, Options, Struct, Unknown, Value, size_of
+from breakeven.models.matlab.values import Cell, Graph, Handle, Options, Sized, Struct, Unknown, Value, plain_shape, size_of
 from breakeven.models.network import Place
 
 #: Statements and expressions that are looked at, and calls of the script's own functions within each other.
@@ -233,6 +233,8 @@ class Expressions:
         """`c{…}`."""
         callee, *given = node.children
         whole = self.value(callee)
+        if isinstance(whole, Sized) and len(whole.shape) > 2:  # sequences said with one size: an element is one of them
+            return Sized(plain_shape(whole.shape[:-1]))
         found = self.part(whole, given, node)
         if isinstance(found, Cell):
             return found.items[0] if len(found.items) == 1 else Unknown("several elements of a cell array", self.place(node))
@@ -326,6 +328,8 @@ _EXPRESSIONS: dict[str, Callable[[Any, Tree[Token]], Value]] = {  # Any: the cla
     "anonymous": Expressions.anonymous,
     "cell": Expressions.cell,
     "number": lambda self, node: _number(str(node.children[0])),
+    "named": lambda self, node: Unknown("a name with a value stands where no function is called", self.place(node)),
+    "everything": lambda self, node: Unknown("`:` stands outside of an index", self.place(node)),
     "text": lambda self, node: str(node.children[0]),
     "blank": lambda self, node: Unknown("`~` stands for no value", self.place(node)),
     "handle": Expressions.handle,

@@ -87,6 +87,15 @@ def _steps(shape: tuple[int, ...], size: tuple[int, ...]) -> int | None:
     return None
 
 
+def _without_ones(shape: tuple[int, ...], size: tuple[int, ...]) -> tuple[int, ...] | None:
+    """Time steps and observations where sizes of 1 were left out of the layer's or the data's: `1440x1xN` for [1440 1 1]."""
+    plain, wanted = [n for n in shape if n != 1], [n for n in size if n != 1]
+    if plain[: len(wanted)] != wanted or len(plain) != len(wanted) + 1:
+        return None
+    last = plain[-1]
+    return (last, 1, 1) if last else (1, 0, 1)  # a letter counts observations, of one time step each
+
+
 def _array(layer: Layer, name: str, value: Value, kind: Input, size: tuple[int, ...]) -> Feed:
     shape = (1, 1) if isinstance(value, float) else size_of(value)
     if shape is None or not isinstance(value, Sized | np.ndarray | float):
@@ -96,6 +105,8 @@ def _array(layer: Layer, name: str, value: Value, kind: Input, size: tuple[int, 
         return Feed(None, shape[0] or None)  # features: one row for each observation
     if rest is None and kind.sequence and not kind.spatial and len(shape) in (2, 3) and shape[1] == size[0]:
         return Feed(shape[0], (shape[2] or None) if len(shape) == 3 else 1)  # time steps first, as trainnet has them
+    if rest is None and kind.sequence:
+        rest = _without_ones(shape, size)
     if rest is None or math.prod(n for n in rest[2 if kind.sequence else 1 :] if n) != 1:
         wanted = f"{'x'.join(map(str, size))}{'xTIME' if kind.sequence else ''}xN"
         raise InputError(

@@ -268,6 +268,7 @@ FUNCTIONS: dict[str, tuple[int, Function]] = {
             "flipud",
             "flip",
             "extractdata",
+            "initialize",
         ),
         (1, _same),
     ),
@@ -363,7 +364,6 @@ SILENT = frozenset(
         "gpuDevice",
         "parpool",
         "delete",
-        "initialize",
         "bar",
         "histogram",
     ]

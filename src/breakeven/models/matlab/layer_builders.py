@@ -36,9 +36,16 @@ Builder = Callable[[Arguments], Kind]
 _STARTS = ("glorot", "he", "narrow-normal", "zeros", "ones", "orthogonal")
 
 
+#: Layers that one layer may join.
+_MOST_INPUTS = 1000
+
+
 def inputs(a: Arguments) -> int:
     """How many inputs a joining layer has: its last position."""
-    return a.whole(len(a.values) - 1, "the number of inputs")
+    number = a.whole(len(a.values) - 1, "the number of inputs")
+    if number > _MOST_INPUTS:
+        raise a.wrong(f"{number} inputs: at most {_MOST_INPUTS} are understood")
+    return number
 
 
 def _start(a: Arguments, name: str, default: str) -> str:
