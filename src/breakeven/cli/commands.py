@@ -29,6 +29,8 @@ COMMANDS: tuple[Command, ...] = (
         "the script's own arguments go after --",
     ),
     Command("ask", "breakeven.cli.ask", "from a network in one line: are reported times plausible, and what would change them"),
+    Command("devices", "breakeven.cli.devices", "what is here, can it be used, and if not why"),
+    Command("time", "breakeven.cli.time", "honest timing of a job, a function or code, on devices that take turns"),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("compare", "breakeven.cli.compare", "two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
