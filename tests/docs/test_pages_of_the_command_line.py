@@ -18,6 +18,8 @@ from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy
 from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.devices import Accelerator, Cause, DevicesReport, HostFacts, TorchFacts, User
+from breakeven.results.runs import DeviceGate, GateReport, RunRow, RunsReport
+from breakeven.results.settled import CardState, Score, SettleReport, Unsettled
 from breakeven.results.timing import Doubt, Merit, TimeReport, Timing, Trap, Tuned
 from breakeven.results.traced import TraceReport
 
@@ -26,6 +28,7 @@ RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
     AskReport, Claim, Point,
     DevicesReport, HostFacts, Accelerator, User, Cause, TorchFacts, TimeReport, Timing, Doubt, Trap, Merit, Tuned,
+    GateReport, DeviceGate, RunsReport, RunRow, SettleReport, Score, Unsettled, CardState,
 )  # fmt: skip
 
 
