@@ -15,6 +15,7 @@ from breakeven.cli.commands import COMMANDS
 from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
+from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.devices import Accelerator, Cause, DevicesReport, HostFacts, TorchFacts, User
 from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race, Tried
@@ -27,6 +28,7 @@ from breakeven.results.traced import TraceReport
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
+    AskReport, Claim, Point,
     DevicesReport, HostFacts, Accelerator, User, Cause, TorchFacts, TimeReport, Timing, Doubt, Trap, Merit, Tuned,
     GateReport, DeviceGate, RunsReport, RunRow, SettleReport, Score, Unsettled, CardState,
     FixReport, Tried, Proof, Equality, Difference, Race, SelftestReport, RuleScore,
