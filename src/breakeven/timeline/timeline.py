@@ -120,7 +120,10 @@ class TimelineBuilder:
 
 def column(frame: pl.DataFrame, which: schema.Column) -> NDArray[np.int64]:
     """A column of whole numbers as 64-bit numpy, nulls (there are none in checked columns) as -1."""
-    values: NDArray[np.int64] = frame[which.name].cast(pl.Int64).fill_null(-1).to_numpy()
+    series = frame[which.name]
+    if series.null_count():
+        series = series.fill_null(-1)
+    values: NDArray[np.int64] = series.to_numpy().astype(np.int64, copy=False)
     return values
 
 

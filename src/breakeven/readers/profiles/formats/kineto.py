@@ -222,12 +222,10 @@ def _bytes(value: Any) -> int | None:  # of the file: anything
 
 def _shapes(raw: RawColumns) -> Shapes:
     """Means of the launches by kernel name."""
-    blocks = np.array([_product(a.grid) for a in raw.arguments], dtype=np.float64)
-    threads = np.array([_product(a.block) for a in raw.arguments], dtype=np.float64)
-    occupancy = np.array([a.occupancy if isinstance(a.occupancy, int | float) else np.nan for a in raw.arguments]) / 100
     of, weight = raw.name[raw.argued], np.nan_to_num(raw.dur[raw.argued])
     each = np.ones(len(of))
-    return Shapes(*(_means(raw.names, of, values, by) for values, by in ((blocks, each), (threads, each), (occupancy, weight))))
+    columns = ((raw.blocks, each), (raw.threads, each), (raw.occupancy / 100, weight))
+    return Shapes(*(_means(raw.names, of, values, by) for values, by in columns))
 
 
 def _means(names: tuple[str, ...], of: Ints, values: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[str, float]:
@@ -236,15 +234,6 @@ def _means(names: tuple[str, ...], of: Ints, values: NDArray[np.float64], weight
     total = np.bincount(of[good], weights=weight[good], minlength=len(names))
     summed = np.bincount(of[good], weights=weight[good] * values[good], minlength=len(names))
     return {names[i]: float(summed[i] / total[i]) for i in np.flatnonzero(total > 0).tolist()}
-
-
-def _product(sides: list[int] | None) -> float | None:
-    if not sides:
-        return None
-    out = 1.0
-    for side in sides[:3]:
-        out *= side
-    return out
 
 
 def _versions(header: Mapping[str, Any]) -> dict[str, str]:
