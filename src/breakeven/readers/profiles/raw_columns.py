@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
+from itertools import compress
 from math import prod
 from typing import Any, Final, TypeVar
 
@@ -26,6 +27,18 @@ _MOST: Final = 1 << 63
 _Key = TypeVar("_Key", bound=Hashable)
 #: Categories of events on a device, in lower case.
 _ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"})
+
+
+class _Numbers(dict[_Key, int]):
+    """Distinct values and their numbers; a new one gets the next."""
+
+    def __missing__(self, value: _Key) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Sequence[_Key]) -> Codes:
+        """Each value's number."""
+        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
 
 
 @dataclass(frozen=True)
@@ -74,9 +87,9 @@ class RawCollector:
     """
 
     with_arguments: frozenset[str] = frozenset()
-    _names: dict[str, int] = field(default_factory=dict)
-    _categories: dict[str, int] = field(default_factory=dict)
-    _lanes: dict[_Lane, int] = field(default_factory=dict)
+    _names: _Numbers[str] = field(default_factory=_Numbers)
+    _categories: _Numbers[str] = field(default_factory=_Numbers)
+    _lanes: _Numbers[_Lane] = field(default_factory=_Numbers)
     _parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)  # a part's columns, of several types
     _labels: list[tuple[str, int | str | None, int | str | None, str]] = field(default_factory=list)
     _count: int = 0
@@ -88,10 +101,11 @@ class RawCollector:
             self._label([e for e in batch if e.ph == _METADATA and e.args])
         if not events:
             return
-        category = _codes([e.cat for e in events], self._categories)
+        category = self._categories.of([e.cat for e in events])
         self._parts.append((
-            _codes([e.name for e in events], self._names), category, _codes([(e.pid, e.tid) for e in events], self._lanes),
-            _times([e.ts for e in events]), _times([e.dur for e in events]), *self._argued(events, category),
+            self._names.of([e.name for e in events]), category, self._lanes.of([(e.pid, e.tid) for e in events]),
+            np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
+            *self._argued(events, category),
         ))  # fmt: skip
         self._count += len(events)
 
@@ -103,28 +117,32 @@ class RawCollector:
     def _argued(self, events: list[Event], category: Codes) -> tuple[NDArray[Any], ...]:
         """Columns that come from the arguments, which only some categories have."""
         asked = [c.lower() for c in self._categories]
-        on_device = np.array([c == "" or c in _ON_DEVICE for c in asked])[category]
-        calls = np.array([c.endswith(("runtime", "driver")) for c in asked])[category]
+        plain, calls, on_device, kept = (
+            np.array(has)[category]
+            for has in (
+                [c == "" for c in asked], [c.endswith(("runtime", "driver")) for c in asked], [c in _ON_DEVICE for c in asked],
+                [c in self.with_arguments for c in asked],
+            )
+        )  # fmt: skip
         correlation, device, stream, bytes_, step = (np.full(len(events), -1, dtype=np.int64) for _ in range(5))
         hlo = np.zeros(len(events), dtype=np.int8)
-        which = np.flatnonzero(calls)
-        if len(which):
-            correlation[which] = whole(correlations_of([events[i] for i in which.tolist()]))
-        which = np.flatnonzero(on_device)
+        if calls.any():
+            correlation[calls] = whole(correlations_of(list(compress(events, calls.tolist()))))
         told: list[Arguments] = []
+        which = np.flatnonzero(plain | on_device)
         if len(which):
             told = arguments_of([events[i] for i in which.tolist()])
             correlation[which] = whole([a.correlation for a in told])
             device[which] = whole([a.device for a in told])
             stream[which] = whole([a.stream for a in told])
             bytes_[which] = whole([a.bytes for a in told])
-            step[which] = whole([a.step_num for a in told])
-            hlo[which] = [a.hlo_op is not None for a in told]
-        kept = np.array([c in self.with_arguments for c in asked])[category[which]]
-        launched = [told[i] for i in np.flatnonzero(kept).tolist()]
+            if plain.any():
+                step[which] = whole([a.step_num for a in told])
+                hlo[which] = [a.hlo_op is not None for a in told]
+        launched = list(compress(told, kept[which].tolist()))
         return (
-            correlation, device, stream, bytes_, step, hlo, which[kept] + self._count, _products([a.grid for a in launched]),
-            _products([a.block for a in launched]),
+            correlation, device, stream, bytes_, step, hlo, which[kept[which]] + self._count,
+            _products([a.grid for a in launched]), _products([a.block for a in launched]),
             np.array([_percent(a.occupancy) for a in launched], dtype=np.float64),
         )  # fmt: skip
 
@@ -141,19 +159,6 @@ class RawCollector:
             lane=lane, ts=ts, dur=dur, correlation=correlation, device=device, stream=stream, bytes=bytes_, step=step, hlo=hlo,
             argued=argued, blocks=blocks, threads=threads, occupancy=occupancy, labels=tuple(self._labels),
         )  # fmt: skip
-
-
-def _codes(values: Sequence[_Key], known: dict[_Key, int]) -> Codes:
-    """Each value's number among the distinct ones; new ones are added."""
-    for value in dict.fromkeys(values):
-        if value not in known:
-            known[value] = len(known)
-    return np.fromiter(map(known.__getitem__, values), dtype=np.int32, count=len(values))
-
-
-def _times(values: list[float | None]) -> Floats:
-    """Numbers, those that are missing as NaN."""
-    return np.array(values, dtype=np.float64)
 
 
 def _percent(value: Number) -> float:
