@@ -84,7 +84,7 @@ class _Work:
         """From a timeline."""
         events = evidence.timeline.events
         begin, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
-        mine = evidence.on_device.filter(pl.col(schema.EVENT_LINK.name) >= 0)
+        mine = events[evidence.on_device.at].filter(pl.col(schema.EVENT_LINK.name) >= 0)
         link, start = column(mine, schema.EVENT_LINK), column(mine, schema.EVENT_START)
         order = np.lexsort((start, begin[link]))
         mine, link, start = mine[order], link[order], start[order]
@@ -114,9 +114,9 @@ def _points(evidence: TraceEvidence, work: _Work) -> _Points:
     steps = evidence.steps
     assert steps is not None  # asked before
     first = np.flatnonzero(np.append(True, work.call[1:] != work.call[:-1]))
-    waits = evidence.on_host.filter(pl.col(schema.EVENT_KIND.name) == Kind.SYNC)
-    begin = column(waits, schema.EVENT_START)
-    end = begin + column(waits, schema.EVENT_DURATION)
+    waits = evidence.on_host.of_kind(Kind.SYNC)
+    begin = waits.start
+    end = begin + waits.duration
     edges = np.sort(np.concatenate([steps.spans.start, steps.spans.end]))
     kind = np.concatenate([
         np.where(work.blocking[first], _BLOCKING, _LAUNCH), np.full(len(begin), _WAIT), np.full(len(edges), _EDGE)

@@ -5,6 +5,7 @@ What it does not know: steps of a program that marks nothing.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,7 @@ from breakeven.timeline.timeline import column
 #: A last mark shorter than this part of the median of the others, in which nothing is launched, was cut off by the profiler's end
 #: (mi250_minitoy.json.gz: 49 µs after a step of 9.3 ms).
 _STUB: Final = 0.1
+_OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,8 @@ class Steps:
 
 def steps_of(timeline: Timeline) -> Steps | None:
     """The steps of a timeline; None where nothing marks them."""
-    marks = timeline.events.filter((pl.col(schema.EVENT_KIND.name) == Kind.STEP) & (pl.col(schema.EVENT_DURATION.name) > 0))
+    long = column(timeline.events, schema.EVENT_DURATION) > 0
+    marks = timeline.events[np.flatnonzero(timeline.kinds.among(Kind.STEP) & long)]
     if marks.height:
         return _without_stub(timeline, _marked(marks))
     return _between_optimizer_steps(timeline)
@@ -68,10 +71,8 @@ def _without_stub(timeline: Timeline, steps: Steps) -> Steps:
     if length[-1] >= _STUB * np.median(length[:-1]):
         return steps
     start = column(timeline.events, schema.EVENT_START)
-    lane = column(timeline.events, schema.EVENT_LANE)
-    hosts = np.isin(lane, [i for i, x in enumerate(timeline.lanes) if x.kind == "host"])
-    launches = (timeline.events[schema.EVENT_KIND.name] == Kind.LAUNCH).to_numpy()
-    worth = launches if launches.any() else hosts & (timeline.events[schema.EVENT_KIND.name] != Kind.STEP).to_numpy()
+    launches = timeline.kinds.among(Kind.LAUNCH)
+    worth = launches if launches.any() else timeline.on_lanes("host") & ~timeline.kinds.among(Kind.STEP)
     inside = worth & (start >= steps.spans.start[-1]) & (start < steps.spans.end[-1])
     if inside.any():
         return steps
@@ -81,12 +82,9 @@ def _without_stub(timeline: Timeline, steps: Steps) -> Steps:
 def _between_optimizer_steps(timeline: Timeline) -> Steps | None:
     """A step ends where the optimizer's does; the first begins with the trace."""
     events = timeline.events
-    hosts = [i for i, x in enumerate(timeline.lanes) if x.kind in ("host", "marks")]
-    mine = events.filter(
-        (pl.col(schema.EVENT_PHASE.name) == Phase.OPTIMIZER)
-        & pl.col(schema.EVENT_LANE.name).is_in(hosts)
-        & pl.col(schema.EVENT_NAME.name).str.starts_with("Optimizer.step")
-    )
+    named = timeline.names.matching(_OPTIMIZER) & timeline.on_lanes("host", "marks")
+    mine = events[np.flatnonzero(named)]
+    mine = mine.filter(pl.col(schema.EVENT_PHASE.name) == Phase.OPTIMIZER)
     if mine.height < 2:
         return None
     start = column(mine, schema.EVENT_START)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, part, short
+from breakeven.diagnose.imported.rules.finding import finding, part
+from breakeven.diagnose.imported.seen import short
 from breakeven.diagnose.kernel_limits import SMALL_NS
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline import schema
 from breakeven.units import NS_PER_MS
 
 #: Fewer blocks than this part of the multiprocessors leave the rest of the device idle.
@@ -31,14 +29,12 @@ def occupancy(evidence: TraceEvidence) -> Finding | None:
     narrow = {name: blocks / most for name, blocks in evidence.shapes.blocks.items() if 0 < blocks < _WAVE * most}
     if not narrow:
         return None
-    name, length = schema.EVENT_NAME.name, schema.EVENT_DURATION.name
-    found = evidence.in_steps(evidence.on_device.filter((pl.col(length) > SMALL_NS) & pl.col(name).is_in(list(narrow))))
-    if not found.height:
+    long = evidence.device_in_steps
+    found = [(name, (1 - narrow[name]) * ns) for name, _, ns in long.where(long.duration > SMALL_NS).by_name() if name in narrow]
+    if not found:
         return None
-    filled = pl.col(name).replace_strict(narrow, return_dtype=pl.Float64)
-    by_name = found.with_columns((pl.col(length) * (1 - filled)).alias(length)).group_by(name).agg(pl.col(length).sum())
-    empty = float(by_name[length].sum()) / NS_PER_MS / evidence.count
-    top = by_name.sort(length, descending=True)[name][0]
+    empty = sum(ns for _, ns in found) / NS_PER_MS / evidence.count
+    top = max(found, key=lambda one: one[1])[0]
     price = Interval(0.0, empty / 2, empty)
     sentence = (
         f"Some kernels use few of the GPU's {most} multiprocessors ({short(top)}: {100 * narrow[top]:.0f} %); filled, they would "
