@@ -43,7 +43,12 @@ class Seen:
 
     def named(self, pattern: re.Pattern[str]) -> Seen:
         """Those in whose name the pattern is found."""
-        return self.where(self.timeline.names.matching(pattern)[self.at])
+        names = self.timeline.names
+        codes = names.codes[self.at]
+        holds = np.zeros(len(names.values), dtype=np.bool_)
+        for code in np.flatnonzero(np.bincount(codes)).tolist():
+            holds[code] = pattern.search(names.values[code]) is not None
+        return self.where(holds[codes])
 
     @property
     def start(self) -> Ints:

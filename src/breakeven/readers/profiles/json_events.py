@@ -132,9 +132,7 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     head = _head(text)
     rest = b""
     while (block := text.more()) is not None:
-        buffer = bytearray(b"[")
-        buffer += rest
-        buffer += block
+        buffer = bytearray().join((b"[", rest, block))
         rest = bytes(memoryview(buffer)[_whole_events(buffer, len(rest), document, take) :])
         if len(rest) > _LONG_EVENT:
             rest = _squeezed(rest)

@@ -143,7 +143,7 @@ class RawCollector:
         return (
             correlation, device, stream, bytes_, step, hlo, which[kept[which]] + self._count,
             _products([a.grid for a in launched]), _products([a.block for a in launched]),
-            np.array([_percent(a.occupancy) for a in launched], dtype=np.float64),
+            _percents([a.occupancy for a in launched]),
         )  # fmt: skip
 
     def columns(self) -> RawColumns:
@@ -161,8 +161,13 @@ class RawCollector:
         )  # fmt: skip
 
 
-def _percent(value: Number) -> float:
-    return value if isinstance(value, int | float) and 0 <= value <= 100 else np.nan
+def _percents(values: list[Number]) -> Floats:
+    """Numbers from 0 to 100; NaN for all others."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array([v if isinstance(v, int | float) and 0 <= v <= 100 else np.nan for v in values], dtype=np.float64)
+    return np.where((found >= 0) & (found <= 100), found, np.nan)
 
 
 def _products(sides: list[list[int] | None]) -> Floats:

@@ -152,9 +152,10 @@ def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
         codes[is_call] = calls[place][raw.name[is_call]]
         codes[is_operation] = operations[place][raw.name[is_operation]]
         found.append(codes)
-    collective = np.array([any(c in name.lower() for c in _COLLECTIVES) for name in raw.names], dtype=np.bool_)
-    kernels = of == _KERNELS
-    found[0][kernels] = np.where(collective[raw.name[kernels]], _KINDS.index(Kind.COMMUNICATION), _KINDS.index(Kind.COMPUTE))
+    kernels = np.flatnonzero(of == _KERNELS)
+    ran = raw.name[kernels]
+    collective = [at for at in set(ran.tolist()) if any(c in raw.names[at].lower() for c in _COLLECTIVES)]
+    found[0][kernels] = np.where(np.isin(ran, collective), _KINDS.index(Kind.COMMUNICATION), _KINDS.index(Kind.COMPUTE))
     found[0][of == _COPIES] = _KINDS.index(Kind.COPY)
     return found[0], found[1], found[2]
 
@@ -268,7 +269,8 @@ def _versions(header: Mapping[str, Any]) -> dict[str, str]:
 def _usable(ts: NDArray[np.float64]) -> NDArray[np.bool_]:
     """Starts that are numbers, and near the others."""
     finite = np.isfinite(ts)
-    middle = float(np.median(ts[finite])) if finite.any() else 0.0
+    known = ts if finite.all() else ts[finite]
+    middle = float(np.partition(known, len(known) // 2)[len(known) // 2]) if len(known) else 0.0
     near: NDArray[np.bool_] = finite & (np.abs(np.where(finite, ts, middle) - middle) < _FARTHEST_US)
     return near
 
