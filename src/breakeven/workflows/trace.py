@@ -19,6 +19,7 @@ from breakeven.timeline.intervals import Intervals
 from breakeven.units import NS_PER_MS
 from breakeven.workflows.minimise import minimised
 from breakeven.workflows.replay import replay
+from breakeven.workflows.trace_what_ifs import WhatIfs, with_gains, with_gpus
 
 
 @dataclass(frozen=True)
@@ -30,12 +31,16 @@ class TraceRequest:
         step: look at this step alone (its number, counted from 0, or the end of its mark's name).
         replay: also play the trace's own operations through the simulator.
         minimise: also make a small file of it that can be shared.
+        what_if: also play it without what its findings name.
+        gpus: other GPUs of the catalog, on which the same job is predicted.
     """
 
     files: tuple[Path, ...]
     step: str | None = None
     replay: bool = False
     minimise: bool = False
+    what_if: bool = False
+    gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,12 +82,16 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
         The answer, and the small file where it was asked for.
 
     Raises:
-        InputError: nothing can be read, or there is no such step.
+        InputError: nothing can be read, or there is no such step or GPU.
         NoAnswer: there is nothing to account for.
     """
     look = looked_at(request.files, on_bytes)
     evidence = look.evidence if request.step is None else _only_step(look.trace, look.evidence, request.step)
     report = replace(_report(look.trace, evidence, look.warnings), file=_name(request.files))
+    if request.what_if or request.gpus:
+        asked = WhatIfs.of(request.files, look.trace, evidence)
+        report = with_gains(report, asked) if request.what_if else report
+        report = with_gpus(report, asked, request.gpus) if request.gpus else report
     if request.replay:
         report = replace(report, replay=replay(request.files, look.trace, look.evidence))
     if len(look.all) > 1:

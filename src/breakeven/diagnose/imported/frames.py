@@ -13,6 +13,7 @@ import numpy as np
 from breakeven.diagnose.imported.seen import Seen
 from breakeven.results.records import Interval, Site
 from breakeven.timeline import Timeline
+from breakeven.timeline.intervals import Ints
 from breakeven.units import NS_PER_MS
 
 _FRAME: Final = re.compile(r"^(?P<file>[^()<>]+\.py)\((?P<line>\d+)\): (?P<function>.+)$")
@@ -29,23 +30,30 @@ _LOOKED_AT: Final = 200
 
 def lines_of(events: Seen) -> tuple[Site, ...]:
     """Functions of the user in which these host events lie, dearest first; empty where the trace holds no stacks."""
+    return tuple(site for site, _ in by_line(events))
+
+
+def by_line(events: Seen) -> list[tuple[Site, Ints]]:
+    """The same, each with the positions of the events that lie in it."""
     timeline = events.timeline
     frames = _frames(timeline)
     if not len(frames) or not len(events):
-        return ()
+        return []
     top = np.argsort(-events.duration, kind="stable")[:_LOOKED_AT]
     begin, names = frames.start, timeline.names
     end = begin + frames.duration
     threads = np.unique([lane.name for lane in timeline.lanes], return_inverse=True)[1]
     of_frame = threads[frames.lane]
-    spent: dict[str, int] = {}
-    for at, lane, length in zip(events.start[top], events.lane[top], events.duration[top], strict=True):
+    held: dict[str, list[int]] = {}
+    for event, at, lane in zip(events.at[top].tolist(), events.start[top], events.lane[top], strict=True):
         inside = np.flatnonzero((begin <= at) & (end > at) & (of_frame == threads[lane]))
         if len(inside):
             name = names.values[names.codes[frames.at[inside[np.argmax(begin[inside])]]]]
-            spent[name] = spent.get(name, 0) + int(length)
-    dearest = sorted(spent, key=lambda name: -spent[name])[:_MOST]
-    return tuple(site for site in (_site(name, spent[name]) for name in dearest) if site is not None)
+            held.setdefault(name, []).append(event)
+    spent = {name: int(Seen(timeline, np.array(mine)).duration.sum()) for name, mine in held.items()}
+    dearest = sorted(held, key=lambda name: -spent[name])[:_MOST]
+    sites = ((_site(name, spent[name]), np.array(held[name])) for name in dearest)
+    return [(site, mine) for site, mine in sites if site is not None]
 
 
 def _frames(timeline: Timeline) -> Seen:

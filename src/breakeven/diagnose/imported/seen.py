@@ -71,6 +71,11 @@ class Seen:
         return column(self.timeline.events, schema.EVENT_BYTES)[self.at]
 
     @property
+    def link(self) -> Ints:
+        """The event that caused each; -1: not known."""
+        return column(self.timeline.events, schema.EVENT_LINK)[self.at]
+
+    @property
     def total_ms(self) -> float:
         """Their lengths together."""
         return float(self.duration.sum()) / NS_PER_MS
