@@ -132,7 +132,8 @@ def _report(one: Trace, evidence: TraceEvidence, warnings: Sequence[str]) -> Tra
     return TraceReport(
         file=one.name, source=one.source, device=evidence.device, events=one.entries,
         steps=tuple(TraceStep(name, ns / NS_PER_MS) for name, ns in zip(steps.names if steps else (), lengths, strict=True)),
-        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence), warnings=tuple(warnings),
+        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence),
+        warnings=(*warnings, *((steps.note,) if steps and steps.note else ())),
         device_busy_ms=busy, device_idle_ms=idle, kernels=0 if evidence.on_cpu else evidence.kernels,
         without_profiler_ms=without_profiler(evidence, one.source),
         steps_from=steps.how if steps else None, rank=one.rank, versions=dict(one.timeline.origin.versions),

@@ -1,7 +1,4 @@
-"""Steps of an imported timeline: from the profiler's marks, else from the optimizer's, else none: the whole is one.
-
-What it does not know: steps of a program that marks nothing.
-"""
+"""Steps of an imported timeline: from the profiler's marks, else the optimizer's, else a period, else none: the whole is one."""
 
 from __future__ import annotations
 
@@ -12,6 +9,7 @@ from typing import Final
 import numpy as np
 import polars as pl
 
+from breakeven.diagnose.imported.periods import period_of
 from breakeven.timeline import Timeline, schema
 from breakeven.timeline.intervals import Intervals, Ints
 from breakeven.timeline.schema import Kind, Phase
@@ -30,12 +28,14 @@ class Steps:
     Attributes:
         names: of the steps.
         spans: from where to where, ns.
-        how: `marks` or `optimizer`.
+        how: `marks`, `optimizer` or `period`.
+        note: what a reader of the answer should know of it.
     """
 
     names: tuple[str, ...]
     spans: Intervals
     how: str
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -47,7 +47,19 @@ def steps_of(timeline: Timeline) -> Steps | None:
     marks = timeline.events[np.flatnonzero(timeline.kinds.among(Kind.STEP) & long)]
     if marks.height:
         return _without_stub(timeline, _marked(marks))
-    return _between_optimizer_steps(timeline)
+    return _between_optimizer_steps(timeline) or _repeated(timeline)
+
+
+def _repeated(timeline: Timeline) -> Steps | None:
+    """Steps from what repeats, where that is certain."""
+    found = period_of(timeline)
+    if found is None:
+        return None
+    note = (
+        f"no step is marked; steps were told from what repeats: {found.events} kernels and copies, {len(found.spans)} times, "
+        f"{100 * found.alike:.3g} % of them alike"
+    )
+    return Steps(tuple(f"period {i}" for i in range(len(found.spans))), found.spans, "period", note)
 
 
 def _marked(marks: pl.DataFrame) -> Steps:
