@@ -55,4 +55,3 @@ def device_causes(events: pl.DataFrame) -> pl.Series:
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     told = events[first].select(device_cause().alias(_TOLD))[_TOLD]
     return told[which.reshape(-1)]
-

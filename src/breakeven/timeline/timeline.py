@@ -80,7 +80,12 @@ class Timeline:
 
     @classmethod
     def from_columns(
-        cls, columns: Mapping[str, Any], *, lanes: Sequence[Lane], origin: Origin, sites: Sequence[Site] = (),
+        cls,
+        columns: Mapping[str, Any],
+        *,
+        lanes: Sequence[Lane],
+        origin: Origin,
+        sites: Sequence[Site] = (),
         nested: bool = False,
     ) -> Timeline:  # any sequence that polars takes as a column
         """A Timeline from whole columns, which may be in any order; a column that is left out takes its default.

@@ -9,6 +9,7 @@ from pathlib import Path
 from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
 from breakeven.diagnose.imported.profiler_cost import without_profiler
+from breakeven.diagnose.imported.ranks import uneven_ranks
 from breakeven.diagnose.imported.steps import Steps
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import Trace, read
@@ -95,7 +96,9 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
     if request.replay:
         report = replace(report, replay=replay(request.files, look.trace, look.evidence))
     if len(look.all) > 1:
-        report = replace(report, ranks=_ranks(look))
+        uneven = uneven_ranks([(one.rank, each) for one, each in look.all])
+        findings = report.findings if uneven is None else (*report.findings, uneven)
+        report = replace(report, ranks=_ranks(look), findings=findings)
     return report, minimised(look.trace, look.evidence) if request.minimise else None
 
 

@@ -114,7 +114,10 @@ def _on(asked: WhatIfs, operations: Operations | None, gpu: Gpu) -> tuple[Interv
     if this is None:
         return None, f"no prediction for {gpu.name}: it is not known how fast the recorded GPU ({evidence.device}) is"
     if asked.played is None:
-        return None, f"no prediction for {gpu.name}: the trace marks no steps, does not say what launched its kernels, or is too long"
+        return (
+            None,
+            f"no prediction for {gpu.name}: the trace has no steps, does not say what launched its kernels, or is too long",
+        )
     known = None if operations is None or evidence.steps is None else _known(operations, evidence, this, gpu)
     return scaled(asked.played, ratios(evidence, this, gpu, known)), None
 

@@ -36,9 +36,10 @@ def with_waits(events: list[Event], steps: int) -> list[Event]:
     """The host waits for the device at the end of each step's work, in a function of the user's, and goes on 100 µs later."""
     for step in range(steps):
         at = 1.0e6 + step * made.STEP_US
+        thread = {"ph": "X", "pid": 1, "tid": 1, "args": {}}
         events += [
-            {"ph": "X", "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "pid": 1, "tid": 1, "ts": at + 320, "dur": 380, "args": {}},
-            {"ph": "X", "cat": "python_function", "name": "train.py(31): step", "pid": 1, "tid": 1, "ts": at + 1, "dur": 890, "args": {}},
+            {**thread, "cat": "cuda_runtime", "name": "cudaStreamSynchronize", "ts": at + 320, "dur": 380},
+            {**thread, "cat": "python_function", "name": "train.py(31): step", "ts": at + 1, "dur": 890},
         ]
         for kernel in [e for e in events if e.get("cat") == "kernel"][3 * step + 2 : 3 * step + 3]:
             kernel.update(dur=made.STEP_US * 0.4)

@@ -153,6 +153,11 @@ class TraceEvidence:
         return Seen(self.timeline, np.flatnonzero(self.timeline.on_lanes("host") & ~marks))
 
     @cached_property
+    def annotations(self) -> Seen:
+        """What says where in the program a thread is, and no more."""
+        return Seen(self.timeline, np.flatnonzero(self.timeline.on_lanes("marks")))
+
+    @cached_property
     def within(self) -> NDArray[np.bool_]:
         """Whether each event of the timeline begins in a step; all do where there are none."""
         start = column(self.timeline.events, schema.EVENT_START)

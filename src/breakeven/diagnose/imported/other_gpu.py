@@ -88,7 +88,9 @@ def _as_long(op: str, dtype: str, this: Gpu, other: Gpu, took_us: Floats) -> Flo
     sides, bytes_ = (_SIDES, None) if op == "gemm" else (None, _BYTES)
     count = len(_SIDES if sides is not None else _BYTES)
     columns = {"op": [op] * count, "dtype": [dtype] * count}
-    sizes = {"m": sides, "n": sides, "k": sides} if sides is not None else {"bytes": bytes_, "pinned": np.ones(count, dtype=np.int64)}
+    sizes = (
+        {"m": sides, "n": sides, "k": sides} if sides is not None else {"bytes": bytes_, "pinned": np.ones(count, dtype=np.int64)}
+    )
     table = pl.DataFrame({**columns, **sizes})
     here, there = price(table, this), price(table, other)
     if here[MID].null_count() or there[MID].null_count():

@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
@@ -228,7 +227,15 @@ class _Issues:
         self._place = (-1, until, until)
         for column_, value in zip(
             (
-                self.before, self.issue, self.device, self.engine, self.stream, self.waits, self.work, self.call, self.since,
+                self.before,
+                self.issue,
+                self.device,
+                self.engine,
+                self.stream,
+                self.waits,
+                self.work,
+                self.call,
+                self.since,
                 self.until,
             ),
             (before, issue, device, engine, stream, at if blocking else waits, event, call, since, until),

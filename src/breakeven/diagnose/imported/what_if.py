@@ -107,7 +107,9 @@ def _one_launch(own: OwnTimes, evidence: TraceEvidence) -> Schedule:
 def _no_copies(own: OwnTimes, engine: int) -> Schedule:
     gone = own.schedule.engine == engine
     return replace(
-        own.schedule, device_ns=np.where(gone, 0, own.schedule.device_ns), waits=np.where(gone, -1, own.schedule.waits).astype(np.int32)
+        own.schedule,
+        device_ns=np.where(gone, 0, own.schedule.device_ns),
+        waits=np.where(gone, -1, own.schedule.waits).astype(np.int32),
     )
 
 

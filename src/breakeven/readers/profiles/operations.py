@@ -117,7 +117,9 @@ def operations_of(source: Source) -> Operations | None:
     stream, row_start, row_end = _stream(found.operations, begins, ends)
     inside = _steps(np.array([float(e.ts) for e in found.operations]), begins, ends)  # type: ignore[arg-type]  # numbers, see take
     frames = _steps(np.array(found.frames), begins, ends)
-    return Operations(stream, float((inside >= 0).sum()) / len(spans), float((frames >= 0).sum()) / len(spans), row_start, row_end)
+    return Operations(
+        stream, float((inside >= 0).sum()) / len(spans), float((frames >= 0).sum()) / len(spans), row_start, row_end
+    )
 
 
 def _steps(time: np.typing.NDArray[np.float64], begins: Any, ends: Any) -> np.typing.NDArray[np.int64]:  # arrays of floats
@@ -126,9 +128,7 @@ def _steps(time: np.typing.NDArray[np.float64], begins: Any, ends: Any) -> np.ty
     return np.where((at >= 0) & (time < ends[np.maximum(at, 0)]), at, -1)
 
 
-def _stream(
-    operations: Sequence[_Event], begins: Any, ends: Any
-) -> tuple[OpStream, Floats, Floats]:  # arrays of floats
+def _stream(operations: Sequence[_Event], begins: Any, ends: Any) -> tuple[OpStream, Floats, Floats]:  # arrays of floats
     """Rows in the order of issue, with their times: of nested operations the outermost that is no composite."""
     builder = OpStreamBuilder()
     last = -1

@@ -39,9 +39,7 @@ def tf32(evidence: TraceEvidence) -> Finding | None:
     if total <= 0:
         return None
     price = Interval(*(total * s for s in _SAVED))
-    sentence = (
-        f"Float32 products run without tensor cores ({found.longest(1)}); as TF32 they would save {part(evidence, price)}."
-    )
+    sentence = f"Float32 products run without tensor cores ({found.longest(1)}); as TF32 they would save {part(evidence, price)}."
     return finding(evidence, "tf32", "compute", price, sentence, ("tf32", "autocast"))
 
 
