@@ -181,7 +181,8 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
             for at in range(of, of + together[of]):
                 place[at] = out.add(
                     before if at == of else 0, inside if at == of else 0, device=int(work.end[at] - work.start[at]),
-                    engine=int(work.engine[at]), stream=int(work.stream[at]), blocking=kind == _BLOCKING, event=int(work.event[at]),
+                    engine=int(work.engine[at]), stream=int(work.stream[at]), blocking=kind == _BLOCKING,
+                    event=int(work.event[at]),
                 )  # fmt: skip
         clock = max(clock, end)
     waited = np.full(len(out.before), -1, dtype=np.int64)

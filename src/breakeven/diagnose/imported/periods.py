@@ -1,9 +1,9 @@
 """Steps of a program that marks none, from the period of what it launches; None unless that is certain.
 
 Certain means: at least three periods, all but two in a hundred of the device's events repeat from one to the next, and each holds
-what layers of one model do not repeat: kernels of an optimizer, or launches by the program's thread and then by autograd's (a model
-of experts copies to the host in every layer: a100_moe_small.json.gz). What it does not know: loops that only infer, and where in
-the period the program's own loop begins; it takes the copy of the batch, else the end of the optimizer.
+what layers of one model do not repeat: kernels of an optimizer, or launches by the program's thread and then by autograd's (a
+model of experts copies to the host in every layer: a100_moe_small.json.gz). What it does not know: loops that only infer, and
+where in the period the program's own loop begins; it takes the copy of the batch, else the end of the optimizer.
 """
 
 from __future__ import annotations

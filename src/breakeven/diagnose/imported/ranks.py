@@ -46,8 +46,8 @@ def uneven_ranks(ranks: Sequence[tuple[int | None, TraceEvidence]]) -> Finding |
         return None
     who = _who(np.asarray(waits), [rank for rank, _ in known])
     sentence = (
-        f"The ranks' work is uneven: {who}; the others wait for it in collectives, {of_step(price.mid, float(np.median(steps)))} of "
-        "a step on average."
+        f"The ranks' work is uneven: {who}; the others wait for it in collectives, "
+        f"{of_step(price.mid, float(np.median(steps)))} of a step on average."
     )
     device = known[0][1].device
     return Finding("uneven_ranks", device, "communication", price, sentence, (), ())
@@ -59,5 +59,6 @@ def _who(waits: np.typing.NDArray[np.float64], names: Sequence[int | None]) -> s
     spread = float(waits.max() - waits.min())
     late = [i for i in order.tolist() if waits[i] - waits.min() < (1 - _APART) * spread]
     late = late if len(late) <= max(1, len(waits) // 2) else late[:1]
-    told = ", ".join("one without a number" if names[i] is None else str(names[i]) for i in sorted(late, key=lambda i: names[i] or 0))
+    numbers = [names[i] for i in sorted(late, key=lambda i: names[i] or 0)]
+    told = ", ".join("one without a number" if number is None else str(number) for number in numbers)
     return f"{count(len(late), 'rank comes', 'ranks come')} last ({told})"

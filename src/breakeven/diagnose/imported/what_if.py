@@ -1,6 +1,6 @@
 """What-ifs on an imported trace: its own schedule, edited and played again; what a step saves is the difference.
 
-What it does not know: work that the trace does not record, and what the program would do with the time of its own that it gets back.
+What it does not know: work that the trace does not record, and what the program would do with the time that it gets back.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def _blocking_to_device(own: OwnTimes) -> _Bools:
 
 
 def _one_launch(own: OwnTimes, evidence: TraceEvidence) -> Schedule:
-    """Kernels launched from a graph: the host spends nothing on each of them, but for what is no launching (the loader, memory)."""
+    """Kernels launched from a graph: the host spends nothing on each of them, but for what is no launching (loader, memory)."""
     launches = (own.schedule.engine == Engine.STREAM) & (own.schedule.waits < 0)
     host = evidence.on_host
     other = host.where((evidence.timeline.causes.codes >= 0) | evidence.timeline.kinds.among(Kind.ALLOC))

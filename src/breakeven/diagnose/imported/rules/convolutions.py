@@ -9,7 +9,7 @@ from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
 
-#: PyTorch's own convolutions (native/cuda/ConvolutionMM2d.cu, NaiveConvolutionTranspose2d.cu): they write the unfolded input first.
+#: PyTorch's own convolutions (native/cuda/ConvolutionMM2d.cu, NaiveConvolutionTranspose2d.cu) write the unfolded input first.
 _UNFOLDS = re.compile(r"(?i)\bim2col_kernel|\bcol2im_kernel|\bvol2col_kernel|\bcol2vol_kernel|im2col_batched")
 _SLOW = re.compile(r"^aten::_?(?:slow_conv|thnn_conv|conv_depthwise3d)")
 

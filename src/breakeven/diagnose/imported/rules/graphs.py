@@ -53,9 +53,7 @@ def graph_launch(evidence: TraceEvidence) -> Finding | None:
     return finding(evidence, "graph_launch", "other", None, sentence)
 
 
-def _spans(
-    link: np.typing.NDArray[np.int64], start: np.typing.NDArray[np.int64], end: np.typing.NDArray[np.int64]
-) -> Intervals:
+def _spans(link: np.typing.NDArray[np.int64], start: np.typing.NDArray[np.int64], end: np.typing.NDArray[np.int64]) -> Intervals:
     """From the first to the last kernel of each launch; those that overlap count once."""
     _, which = np.unique(link, return_inverse=True)
     first, last = np.full(which.max() + 1, np.iinfo(np.int64).max), np.zeros(which.max() + 1, dtype=np.int64)

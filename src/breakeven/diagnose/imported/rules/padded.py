@@ -40,8 +40,8 @@ def padding(evidence: TraceEvidence) -> Finding | None:
         return None
     price = Interval(0.0, spent, spent)
     sentence = (
-        f"{count(len(found) / evidence.count, 'kernel')} {unit(evidence)} only pad ({found.longest(1)}): {part(evidence, price)}, "
-        "and what comes after them computes on the padding."
+        f"{count(len(found) / evidence.count, 'kernel')} {unit(evidence)} only pad ({found.longest(1)}): "
+        f"{part(evidence, price)}, and what comes after them computes on the padding."
     )
     return finding(evidence, "padding", "bandwidth", price, sentence, ("bucket_lengths",))
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
 from breakeven.readers.profiles.links import launched_by
-from breakeven.readers.profiles.numbers import known, number
+from breakeven.readers.profiles.numbers import FARTHEST_US, known, near_others, number
 from breakeven.readers.profiles.raw_columns import RawColumns
 from breakeven.readers.profiles.trace import Trace
 from breakeven.results.traced import DeviceFacts, Shapes
@@ -43,8 +43,6 @@ _KINDS: Final = (
 )  # fmt: skip
 _CAUSES: Final = (None, "input", "warmup")
 _PHASES: Final = (None, schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
-#: Microseconds from the median start beyond which a start belongs to no trace: a year.
-_FARTHEST_US: Final = 3.2e13
 _COLLECTIVES: Final = ("nccl", "rccl", "oneccl")
 
 
@@ -65,7 +63,7 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     """
     of = _as_operations(raw, _classes(raw.categories)[raw.category])
     lane, lanes = _lanes(raw, of)
-    usable = _usable(raw.ts)
+    usable = near_others(raw.ts)
     kinds, causes, phases = _meanings(raw, of)
     lane = np.where(kinds == _KINDS.index(Kind.STEP), len(lanes), lane)
     which = _in_order(raw, lane, np.flatnonzero((of != _NOTHING) & usable))
@@ -136,7 +134,7 @@ def _nanoseconds(ts: NDArray[np.float64], dur: NDArray[np.float64]) -> tuple[Num
     """
     origin = np.floor(ts.min()) if len(ts) else 0.0
     start, duration = np.rint((ts - origin) * 1000.0), np.rint(dur * 1000.0)
-    if (duration >= 0).all() and (duration < _FARTHEST_US * 1000).all():
+    if (duration >= 0).all() and (duration < FARTHEST_US * 1000).all():
         return start.astype(np.int64), duration.astype(np.int64)
     return start, duration
 
@@ -243,7 +241,7 @@ def _bytes(value: Any) -> int | None:  # of the file: anything
 
 def _shapes(raw: RawColumns) -> Shapes:
     """Means of the launches by kernel name."""
-    of, weight = raw.name[raw.argued], np.nan_to_num(raw.dur[raw.argued])
+    of, weight = raw.name[raw.argued].astype(np.int64), np.nan_to_num(raw.dur[raw.argued])
     each = np.ones(len(of))
     columns = ((raw.blocks, each), (raw.threads, each), (raw.occupancy / 100, weight))
     return Shapes(*(_means(raw.names, of, values, by) for values, by in columns))
@@ -264,15 +262,6 @@ def _versions(header: Mapping[str, Any]) -> dict[str, str]:
         "hip_driver_version", "roctracer_version",
     )  # fmt: skip
     return {key: str(header[key])[:40] for key in wanted if isinstance(header.get(key), int | float | str)}
-
-
-def _usable(ts: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Starts that are numbers, and near the others."""
-    finite = np.isfinite(ts)
-    known = ts if finite.all() else ts[finite]
-    middle = float(np.partition(known, len(known) // 2)[len(known) // 2]) if len(known) else 0.0
-    near: NDArray[np.bool_] = finite & (np.abs(np.where(finite, ts, middle) - middle) < _FARTHEST_US)
-    return near
 
 
 def _missing(usable: NDArray[np.bool_], of: Ints) -> tuple[str, ...]:
