@@ -162,7 +162,7 @@ def against_hta(form: pathlib.Path, hta: pathlib.Path, repeat: int) -> list[str]
     ours, theirs = (min((pair[i] for pair in pairs), key=lambda ran: ran.cpu_s or 1e9) for i in (0, 1))
     rows = [row(form, "breakeven: load, account, findings", ours), row(form, "HTA: load", theirs)]
     ratios = sorted(b.cpu_s / a.cpu_s for a, b in pairs if a.cpu_s and b.cpu_s)
-    if ratios:
+    if ratios and not theirs.said.startswith("failed"):
         smaller = statistics.median(a.peak_mb / b.peak_mb for a, b in pairs if b.peak_mb)
         about = f"{repeat} turns: {ratios[0]:.1f} to {ratios[-1]:.1f} times as fast; peak memory {smaller:.2f} of HTA's"
         rows.append(f"| {form.name} | ratio | {statistics.median(ratios):.1f} × | {smaller:.2f} × | {about} |")
