@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __version__ = "0.1.0"
+
+#: Name → module and name in it: imported when asked for, so that `import breakeven` is free.
+_LAZY = {"time": ("breakeven.workflows.time", "time_here")}
 
 
 def step() -> None:
@@ -17,3 +22,16 @@ def step() -> None:
     mark = getattr(builtins, "__breakeven_step__", None)
     if mark is not None:
         mark()
+
+
+def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below must not be seen to import those above
+    if name not in _LAZY:
+        raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
+    from importlib import import_module
+
+    module, attribute = _LAZY[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})
