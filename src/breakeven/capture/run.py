@@ -49,8 +49,9 @@ class Progress:
 
 
 def capture(
-    request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None, after_timing: Callable[[], None] | None = None
-) -> CaptureResult:
+    request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None,
+    after_timing: Callable[[], None] | None = None, timed: TimedPass | None = None,
+) -> CaptureResult:  # fmt: skip
     """Run the script of a request under each of its passes.
 
     A script that fails, is interrupted or never trains is no exception here: the result holds what was learned before, and
@@ -60,6 +61,7 @@ def capture(
         request: what to run, and how much of it.
         on_progress: told a few times a second what is going on.
         after_timing: called once, right after the first timing pass: what else is to be measured at the same moment.
+        timed: an earlier timing pass of the same request, where only the recording is asked for now.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -71,11 +73,13 @@ def capture(
     with _folder() as folder:
         stdin = take(folder)
         runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
-        return _passes(runner, request, after_timing)
+        return _passes(runner, request, after_timing, timed)
 
 
-def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], None] | None) -> CaptureResult:
-    result = CaptureResult()
+def _passes(
+    runner: _Runner, request: CaptureRequest, after_timing: Callable[[], None] | None, timed_before: TimedPass | None
+) -> CaptureResult:
+    result = CaptureResult(cpu=timed_before)
     for at, which in enumerate(request.passes):
         shown = at == 0 and request.show_output
         if which == VIRTUAL:
