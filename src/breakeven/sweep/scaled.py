@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 import numpy as np
@@ -178,9 +178,9 @@ class _Rows:
 
     device_ns: Floats
     family: NDArray[np.str_]
-    kernels: NDArray[np.int64] = np.zeros(0, dtype=np.int64)  # noqa: RUF009  # not looked at
-    limited_by: NDArray[np.str_] = np.zeros(0, dtype=np.str_)  # noqa: RUF009  # not looked at
-    engine: NDArray[np.str_] = np.zeros(0, dtype=np.str_)  # noqa: RUF009  # not looked at
+    kernels: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    limited_by: NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))
+    engine: NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))
 
 
 def scaled(
