@@ -29,10 +29,14 @@ COMMANDS: tuple[Command, ...] = (
         "the script's own arguments go after --",
     ),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
-    Command("compare", "breakeven.cli.compare", "two traces: what differs, cause by cause"),
+    Command("compare", "breakeven.cli.compare", "two runs, or two traces: what differs, cause by cause"),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
     Command("predict", "breakeven.cli.predict", "the time on a GPU of single operations, row by row of a file"),
+    Command("runs", "breakeven.cli.runs", "the kept runs of a folder"),
+    Command("settle", "breakeven.cli.settle", "how forecasts turned out, and what that teaches about a device"),
+    Command("gate", "breakeven.cli.gate", "end with 1 where a run is worse than its baseline"),
+    Command("ui", "breakeven.cli.ui", "the kept runs of a folder as pages in the browser"),
 )
 
 _OVERVIEW = """\

@@ -1,9 +1,8 @@
-"""`breakeven compare A B`: what differs between two traces."""
+"""`breakeven compare A B`: what differs between two runs, or two traces."""
 
 from __future__ import annotations
 
 import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -12,20 +11,21 @@ from breakeven.cli.options import JSON_HELP, STDOUT, check_json, write_json
 
 
 def command(
-    first: Annotated[Path, typer.Argument(metavar="A", help="A trace: before.")],
-    second: Annotated[Path, typer.Argument(metavar="B", help="A trace: after.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="A run or a trace: before.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="A run or a trace: after.")],
+    device: Annotated[str | None, typer.Option("--device", metavar="NAME", help="Of two runs: look at this device.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
 ) -> int:
-    """Say what differs between two traces: each cause's part of a step, the largest change first."""
+    """Say what differs between two runs or two traces: each cause's part of a step, the largest change first."""
     for file in (first, second):
-        check_json(json, str(file))
+        check_json(json, file)
 
     from breakeven.cli.reading import bytes_on
     from breakeven.report.json import encode
     from breakeven.workflows.compare import compare
 
     with bytes_on(sys.stderr) as on_bytes:
-        report = compare(first, second, on_bytes)
+        report = compare(first, second, on_bytes, device)
     write_json(json, encode(report))
     if json != STDOUT:
         from breakeven.report.compare import render_compare

@@ -16,7 +16,9 @@ from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, 
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
-    from breakeven.workflows.why import WhyRequest
+    from collections.abc import Callable
+
+    from breakeven.workflows.why import Answered, WhyRequest
 
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
@@ -36,6 +38,9 @@ def command(
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    out: Annotated[
+        str | None, typer.Option("--out", metavar="DIR", help="Also keep the answer as a run: a new folder, or a URL.")
+    ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
@@ -44,6 +49,10 @@ def command(
     """
     resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
+    if out is not None:
+        from breakeven.store import check_free
+
+        check_free(out)
     gpus, host = _gpu_names(gpu or []), _host_name(host)
 
     from breakeven.workflows.why import WhyRequest
@@ -52,11 +61,15 @@ def command(
         script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
     )
     with stdout_kept(json == STDOUT):
-        report, error = _run(request)
+        report, answer, error = _run(request, kept=out is not None)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
+    if out is not None and answer is not None:
+        from breakeven.workflows.keeping import keep
+
+        keep(replace(answer, report=report), request, out)
     if error is not None:
         raise error
     return 0
@@ -77,21 +90,28 @@ def _host_name(asked: str | None) -> str | None:
     return host_name(asked)
 
 
-def _run(request: WhyRequest) -> tuple[WhyReport, BreakevenError | None]:
-    """The answer, and the error that left it partial; where nothing at all was learned the answer is empty."""
+def _run(request: WhyRequest, *, kept: bool) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
+    """The report, what stands behind it where that is to be kept, and the error that left it partial."""
     from breakeven.workflows.why import why
 
     try:
         with progress_on(sys.stderr, request.quiet, shared=not request.quiet) as on_progress:
-            report = why(request, on_progress)
+            answer = _answered(request, on_progress) if kept else None
+            report = why(request, on_progress) if answer is None else answer.report
     except InputError:
         raise
     except BreakevenError as error:
-        return _nothing(request.script, error), error
+        return _nothing(request.script, error), None, error
     except KeyboardInterrupt:
         stopped = Interrupted("interrupted before anything was known")
-        return _nothing(request.script, stopped), stopped
-    return report, _failure(report)
+        return _nothing(request.script, stopped), None, stopped
+    return report, answer, _failure(report)
+
+
+def _answered(request: WhyRequest, on_progress: Callable[[str], None]) -> Answered:
+    from breakeven.workflows.why import answered
+
+    return answered(request, on_progress)
 
 
 def _failure(report: WhyReport) -> BreakevenError | None:

@@ -36,6 +36,7 @@ class Pricing(Generic[Costs]):
         draws: worlds.
         seed: of the worlds.
         scale_log_sigma: uncertainty (log scale) of the host's speed.
+        spread: width of a step's draws about its middle (log scale), relative to what the prices' own intervals give.
     """
 
     costs: Callable[[OpStream], Costs]
@@ -43,12 +44,14 @@ class Pricing(Generic[Costs]):
     draws: int = 200
     seed: int = 0
     scale_log_sigma: float = 0.0
+    spread: float = 1.0
 
     def step(self, stream: OpStream) -> StepPrediction:
         """The step of a stream, with its draws."""
         costs = self.costs(stream)
         host = self.host(stream, costs)
-        return step_ms(stream, costs, host, draws=self.draws, seed=self.seed, scale_log_sigma=self.scale_log_sigma)
+        step = step_ms(stream, costs, host, draws=self.draws, seed=self.seed, scale_log_sigma=self.scale_log_sigma)
+        return step if self.spread == 1.0 or step.mid <= 0 else _drawn_together(step, self.spread)
 
     def middle(self, stream: OpStream) -> float:
         """The step of a stream in ms at the middle of all prices, without draws."""
@@ -130,6 +133,12 @@ def pricing_for(
         return replace(times, issue_ns=np.where(replayed, 0.0, times.issue_ns))
 
     return Pricing(lambda asked: price_calls(asked.calls, gpu), host_of, draws, seed)
+
+
+def _drawn_together(step: StepPrediction, spread: float) -> StepPrediction:
+    """The same middle with draws closer to it."""
+    low, high = (step.mid * (value / step.mid) ** spread for value in (step.low, step.high))
+    return StepPrediction(low, step.mid, high, step.mid * (step.draws / step.mid) ** spread)
 
 
 def _scaled(interval: Interval | None, factor: float) -> Interval | None:

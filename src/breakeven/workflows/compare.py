@@ -1,4 +1,4 @@
-"""`breakeven compare`: what differs between two traces, cause by cause."""
+"""`breakeven compare`: what differs between two runs or two traces, cause by cause."""
 
 from __future__ import annotations
 
@@ -7,16 +7,22 @@ from pathlib import Path
 from breakeven.diagnose.imported.comparison import changes
 from breakeven.readers.profiles.files import OnBytes
 from breakeven.results.compared import CompareReport
+from breakeven.workflows.compared_runs import are_runs, compare_runs
 from breakeven.workflows.trace import looked_at
 
 
-def compare(first: Path, second: Path, on_bytes: OnBytes = lambda done, size: None) -> CompareReport:
-    """The differences, second less first.
+def compare(
+    a: Path | str, b: Path | str, on_bytes: OnBytes = lambda done, size: None, device: str | None = None
+) -> CompareReport:  # fmt: skip
+    """The differences of two runs (on `device`, where it is named) or two traces, second less first.
 
     Raises:
         InputError: one of them cannot be read.
         NoAnswer: one of them holds nothing to account for.
     """
+    if are_runs(str(a), str(b)):
+        return compare_runs(str(a), str(b), device)
+    first, second = Path(a), Path(b)
     one, two = looked_at((first,), on_bytes), looked_at((second,), on_bytes)
     both = (one.evidence, two.evidence)
     warnings = [f"{name}: {said}" for name, look in ((first.name, one), (second.name, two)) for said in look.warnings]

@@ -14,21 +14,24 @@ from breakeven import __version__
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.result import CaptureResult
 from breakeven.capture.run import capture
+from breakeven.costs.calls import CallCosts
 from breakeven.costs.host_model import host_model
 from breakeven.diagnose.break_even import break_even
+from breakeven.diagnose.correction import corrected
 from breakeven.diagnose.evidence import CpuSide, Evidence
 from breakeven.diagnose.findings import findings
 from breakeven.diagnose.forecast import forecast
-from breakeven.diagnose.pricing import pricing_for
+from breakeven.diagnose.pricing import Pricing, pricing_for
 from breakeven.diagnose.verdict import verdict
 from breakeven.machine.gpus import find_gpu
-from breakeven.machine.hosts import find_host
+from breakeven.machine.hosts import THIS_MACHINE, find_host
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
 from breakeven.results.facts import Facts, Threads, facts_of
 from breakeven.stats import Estimate
 from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
+from breakeven.workflows.cards import correction_for, said_of_cards
 from breakeven.workflows.cpu_side import cpu_side, recorded, step_of
 from breakeven.workflows.probing import probed_cpu
 from breakeven.workflows.progress import in_words
@@ -62,10 +65,16 @@ class WhyRequest:
 
 
 def why(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> WhyReport:
+    """Answer which device the script should run on, why, and what to change: the report of `answered`."""
+    return answered(request, on_progress).report
+
+
+def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> Answered:
     """Answer which device the script should run on, why, and what to change.
 
     Returns:
-        The report; with `failed` set where the script failed or was interrupted, holding what was learned before.
+        The report, with `failed` set where the script failed or was interrupted, holding what was learned before; and what
+        stands behind it.
 
     Raises:
         InputError: the script, a GPU or the host does not exist.
@@ -78,6 +87,24 @@ def why(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> Why
     host = find_host(request.host or "this machine", cpu, host_model().dispatch_us)
     on_progress("pricing what was recorded")
     return _answer(request, caught, _Machine(cpu, host, gpus), doubts)
+
+
+@dataclass(frozen=True)
+class Priced:
+    """One predicted device: how it was priced without the user's card, and what was told."""
+
+    device: DeviceResult
+    plain: Pricing[CallCosts]
+
+
+@dataclass(frozen=True)
+class Answered:
+    """An answer and what stands behind it; `stream` None: nothing was recorded."""
+
+    report: WhyReport
+    stream: OpStream | None
+    host: str
+    priced: tuple[Priced, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -95,6 +122,7 @@ class _Judged:
     verdict: Verdict
     break_even: BreakEven | None
     unknown: tuple[str, ...]  # operations priced by their bytes
+    plain: Pricing[CallCosts]  # without the user's card
 
 
 def _asked(request: WhyRequest) -> CaptureRequest:
@@ -104,7 +132,7 @@ def _asked(request: WhyRequest) -> CaptureRequest:
     )  # fmt: skip
 
 
-def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubts: tuple[str, ...]) -> WhyReport:
+def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubts: tuple[str, ...]) -> Answered:
     timed, step = caught.cpu, step_of(caught.cpu)
     stream = recorded(caught)
     side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
@@ -116,20 +144,25 @@ def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubt
     verdicts = tuple(one.verdict for one in judged)
     found = findings(evidence)
     error = caught.error()
-    return WhyReport(
+    report = WhyReport(
         script=request.script, unit=timed.unit if timed else None, steps=_steps(caught, step),
         devices=(*_cpu_device(side), *(e.device for e in evidence)),
         verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
         break_even=tuple(one.break_even for one in judged if one.break_even is not None),
         findings=found, remedies=gains(evidence, found),
-        warnings=(*doubts, *_warnings(caught), *_guessed(judged)), machine=_described(machine), versions=_versions(caught),
+        warnings=(*doubts, *_warnings(caught), *_guessed(judged), *said_of_cards(evidence, _host_name(machine))),
+        machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
+    priced = tuple(Priced(one.evidence.device, one.plain) for one in judged)
+    return Answered(report, stream, _host_name(machine), priced)
 
 
 def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: Facts) -> _Judged | None:
     """One GPU: forecast, verdict, break-even, evidence; None where nothing of the step runs on a device."""
-    pricing = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=machine.cpu, host=machine.host)
+    plain = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=machine.cpu, host=machine.host)
+    correction = correction_for(gpu.name, _host_name(machine))
+    pricing = plain if correction is None else corrected(plain, correction, stream)
     step = pricing.step(stream)
     device = forecast(gpu.name, stream, pricing, step)
     measured = side.step_ms
@@ -141,7 +174,7 @@ def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: 
         stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, facts=facts, gpu=gpu,
         verdict=said,
     )  # fmt: skip
-    return _Judged(evidence, said, even, pricing.costs(stream).unknown)
+    return _Judged(evidence, said, even, pricing.costs(stream).unknown, plain)
 
 
 def _facts(caught: CaptureResult, cpu: Cpu) -> Facts:
@@ -176,6 +209,12 @@ def _warnings(caught: CaptureResult) -> tuple[str, ...]:
 def _guessed(judged: list[_Judged]) -> tuple[str, ...]:
     names = list(dict.fromkeys(name for one in judged for name in one.unknown))
     return (f"Priced by their bytes alone, since no formula covers them: {', '.join(names)}.",) if names else ()
+
+
+def _host_name(machine: _Machine) -> str:
+    """The host as it is told from other machines' hosts."""
+    host, cpu = machine.host, machine.cpu
+    return f"{host.name} ({cpu.model}, {cpu.cores} cores)" if host.name == THIS_MACHINE else host.name
 
 
 def _described(machine: _Machine) -> dict[str, object]:

@@ -1,0 +1,97 @@
+"""What differs between two answers on one device, cause by cause, and whether it is more than the answers' own uncertainty.
+
+Two predictions of one device by one version err together: their prices come from the same formulas. What sets them apart is the
+measured step that the host's speed was found from, so its spread, and not the prediction's whole interval, says what is real.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from breakeven.diagnose.imported.comparison import FINDING_OF
+from breakeven.results.compared import Change
+from breakeven.results.records import DeviceResult, Interval, WhyReport
+from breakeven.results.runs import DeviceGate
+
+#: Two runs of the timing pass of one unchanged script differ by this much although each is steady; seen on shared machines
+#: (`workflows/cpu_side.py`, DRIFT, is the drift within a minute), assumed as the least spread of any measured time.
+LEAST_SPREAD: Final = 0.02
+_CPU: Final = "cpu"
+_VERSION: Final = "breakeven"
+
+
+def common_devices(first: WhyReport, second: WhyReport) -> tuple[str, ...]:
+    """Devices of which both know a step, in the order of the first; the one that its verdict names comes first."""
+    known = {d.name for d in second.devices if d.step_ms is not None}
+    both = [d.name for d in first.devices if d.step_ms is not None and d.name in known]
+    chosen = first.verdict.device if first.verdict else None
+    return tuple(sorted(both, key=lambda name: name != chosen))
+
+
+def changes_on(first: WhyReport, second: WhyReport, device: str) -> tuple[Change, ...]:
+    """Every cause that either answer has for a device, second less first, the largest change first."""
+    one, two = _device(first, device), _device(second, device)
+    spreads = _spread(first, one), _spread(second, two)
+    if not _same_formulas(first, second, one, two):
+        spreads = _own_spread(one), _own_spread(two)
+    before, after = ({part.cause: part.ms for part in d.account} for d in (one, two))
+    found = []
+    for cause in dict.fromkeys([*before, *after]):
+        ends = [_around(ms.get(cause, 0.0), spread) for ms, spread in ((before, spreads[0]), (after, spreads[1]))]
+        if ends[0].mid or ends[1].mid:
+            change = ends[1].mid - ends[0].mid
+            found.append(Change(FINDING_OF.get(cause), cause, change, _apart(*ends), ends[0].mid, ends[1].mid))
+    return tuple(sorted(found, key=lambda change: (-abs(change.ms), change.cause)))
+
+
+def gate_on(first: WhyReport, second: WhyReport, device: str, tolerance: float) -> DeviceGate:
+    """Whether a device's step, or a cause of it, takes really more, and by more than this part of the baseline's step."""
+    one, two = _device(first, device), _device(second, device)
+    before, after = _step(one), _step(two)
+    allowed = tolerance * before.mid
+    grew = tuple(c for c in changes_on(first, second, device) if c.real and c.ms > allowed)
+    shared = _same_formulas(first, second, one, two)
+    ends = [
+        _around(step.mid, _spread(report, this) if shared else _own_spread(this))
+        for report, this, step in ((first, one, before), (second, two, after))
+    ]
+    step_grew = after.mid - before.mid > allowed and _apart(*ends)
+    return DeviceGate(device, two.source, (before, after), grew, step_grew)
+
+
+def _device(report: WhyReport, name: str) -> DeviceResult:
+    return next(d for d in report.devices if d.name == name and d.step_ms is not None)
+
+
+def _step(device: DeviceResult) -> Interval:
+    if device.step_ms is None:
+        raise ValueError(f"no step of {device.name} is known")
+    return device.step_ms
+
+
+def _same_formulas(first: WhyReport, second: WhyReport, one: DeviceResult, two: DeviceResult) -> bool:
+    """Whether both are predictions that err together."""
+    predicted = one.source == two.source == "predicted"
+    return predicted and first.versions.get(_VERSION) == second.versions.get(_VERSION)
+
+
+def _spread(report: WhyReport, this: DeviceResult) -> Interval:
+    """Relative uncertainty of a device's times where the formulas' part of it is shared."""
+    measured = next((d for d in report.devices if d.name == _CPU and d.source == "measured" and d.step_ms), None)
+    return _own_spread(measured if measured is not None else this)
+
+
+def _own_spread(device: DeviceResult) -> Interval:
+    """A device's step interval relative to its middle."""
+    step = _step(device)
+    if step.mid <= 0:
+        return Interval(1.0, 1.0, 1.0)
+    return Interval(min(step.low / step.mid, 1 - LEAST_SPREAD), 1.0, max(step.high / step.mid, 1 + LEAST_SPREAD))
+
+
+def _around(ms: float, spread: Interval) -> Interval:
+    return Interval(ms * spread.low, ms, ms * spread.high)
+
+
+def _apart(one: Interval, two: Interval) -> bool:
+    return two.low > one.high or two.high < one.low

@@ -1,0 +1,67 @@
+"""The pages of `breakeven ui`, by one template; whatever a name in a run holds, it is text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from importlib.resources import files
+
+from jinja2 import Environment
+
+from breakeven.report.screen import Page, as_text
+from breakeven.report.text import clean
+from breakeven.results.runs import RunRow, RunsReport
+
+_WIDTH = 110
+_TEMPLATE = "runs.html.j2"
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link of a page."""
+
+    href: str
+    text: str
+
+
+@dataclass(frozen=True)
+class _Listed:
+    """A run as the list shows it."""
+
+    row: RunRow
+    key: str
+    comparable: bool
+    first: bool
+    second: bool
+
+
+def key_of(path: str) -> str:
+    """What a run is asked for by: its id would not tell a copy from the original."""
+    return sha256(path.encode("utf-8", "backslashreplace")).hexdigest()[:16]
+
+
+def list_page(report: RunsReport) -> bytes:
+    """The list of runs; the two newest answers of `why` are chosen to be compared, the older one first."""
+    answers = [key_of(run.path) for run in report.runs if run.devices]
+    listed = [
+        _Listed(run, key, bool(run.devices), key == _at(answers, 1), key == _at(answers, 0))
+        for run, key in ((run, key_of(run.path)) for run in report.runs)
+    ]  # fmt: skip
+    return _page("Runs", runs_shown=True, runs=listed, comparable=len(answers), folder=report.folder, warnings=report.warnings)
+
+
+def text_page(title: str, body: Page | None, links: Sequence[Link] = (), warnings: Sequence[str] = ()) -> bytes:
+    """A page of the terminal as a page of the browser, with links above it."""
+    shown = as_text(body, _WIDTH) if body is not None else ""
+    return _page(title, body=shown, links=links, warnings=warnings)
+
+
+def _at(ids: Sequence[str], position: int) -> str | None:
+    return ids[position] if position < len(ids) else None
+
+
+def _page(title: str, **values: object) -> bytes:
+    text = (files("breakeven.report") / "data" / _TEMPLATE).read_text(encoding="utf-8")
+    template = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True).from_string(text)
+    return template.render(title=clean(title), **values).encode("utf-8", "replace")

@@ -1,0 +1,200 @@
+"""`breakeven ui`: the runs of a folder as pages on this machine's own address. It reads and never writes.
+
+Runs are asked for by a key, never by a path; a request under another name than this machine's own (a page elsewhere that
+points its name here) is turned away; a kept report is shown in a sandbox, since a run may come from anywhere.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Final
+from urllib.parse import parse_qs, urlsplit
+
+from breakeven import store
+from breakeven.errors import BreakevenError, InputError
+from breakeven.report.compare import render_compare
+from breakeven.report.terminal import render
+from breakeven.report.web import Link, key_of, list_page, text_page
+from breakeven.results.runs import RunRow
+from breakeven.store.run import Run
+from breakeven.workflows.answers import answer_in
+from breakeven.workflows.compared_runs import compare_runs
+from breakeven.workflows.keeping import ANSWER
+from breakeven.workflows.runs import runs
+
+_LOOPBACK: Final = "127.0.0.1"
+_NAMES: Final = (_LOOPBACK, "localhost")
+_HTML: Final = "text/html; charset=utf-8"
+_OWN: Final = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_KEPT: Final = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
+    "img-src data: blob:; font-src data:; worker-src blob:"
+)
+#: Files of a run that may be opened as they are.
+_FILES: Final = {"report.html": (_HTML, _KEPT), ANSWER: ("application/json", _OWN)}
+
+
+@dataclass(frozen=True)
+class Response:
+    """What a request is answered with."""
+
+    status: HTTPStatus
+    content: bytes
+    kind: str = _HTML
+    policy: str = _OWN
+
+
+@dataclass(frozen=True)
+class Server:
+    """A server that is running."""
+
+    url: str
+    thread: threading.Thread
+
+    def wait(self) -> None:
+        """Waits until it ends, which it does by itself never."""
+        while self.thread.is_alive():
+            self.thread.join(timeout=1.0)
+
+
+@contextmanager
+def serving(folder: str, port: int = 0) -> Iterator[Server]:
+    """Serves the runs of a folder to this machine alone, while it lasts.
+
+    Args:
+        folder: that holds the runs.
+        port: of the page; 0: one that is free.
+
+    Raises:
+        InputError: there is no such folder, or the port is taken.
+    """
+    runs(folder)
+    try:
+        server = ThreadingHTTPServer((_LOOPBACK, port), _handler(folder))
+    except OSError as error:
+        raise InputError(f"--port {port}: {(error.strerror or str(error)).lower()}; choose another") from error
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.1}, daemon=True)
+    thread.start()
+    try:
+        yield Server(f"http://{_LOOPBACK}:{server.server_address[1]}/", thread)
+    finally:
+        server.shutdown()
+        server.server_close()
+        thread.join()
+
+
+def respond(folder: str, target: str) -> Response:
+    """The answer to a request for a path; an error is a page of its own.
+
+    Args:
+        folder: that holds the runs.
+        target: path and query, as the browser sends them.
+    """
+    asked = urlsplit(target)
+    parts = [part for part in asked.path.split("/") if part]
+    try:
+        if not parts:
+            return Response(HTTPStatus.OK, list_page(runs(folder)))
+        if parts == ["compare"]:
+            query = parse_qs(asked.query)
+            return _compared(folder, query.get("a", [""])[0], query.get("b", [""])[0])
+        if parts[0] == "run" and len(parts) in (2, 3):
+            return _run(folder, parts[1], parts[2] if len(parts) == 3 else None)
+    except BreakevenError as error:
+        return Response(HTTPStatus.NOT_FOUND, text_page("This cannot be shown", None, warnings=(str(error),)))
+    return _missing()
+
+
+def _missing() -> Response:
+    return Response(HTTPStatus.NOT_FOUND, text_page("There is no such page", None))
+
+
+def _row(folder: str, asked: str) -> RunRow:
+    found = next((row for row in runs(folder).runs if key_of(row.path) == asked), None)
+    if found is None:
+        raise InputError("there is no such run in this folder any more")
+    return found
+
+
+def _path(folder: str, row: RunRow) -> str:
+    return f"{folder.rstrip('/')}/{row.path}" if not Path(row.path).is_absolute() and "://" not in row.path else row.path
+
+
+def _run(folder: str, asked: str, file: str | None) -> Response:
+    """A run's page, or one of its files."""
+    row = _row(folder, asked)
+    run = store.open(_path(folder, row) if row.path != folder else folder)
+    if file is not None:
+        content = run.file(file) if file in _FILES else None
+        return _missing() if content is None else Response(HTTPStatus.OK, content, *_FILES[file])
+    links = [Link(f"/run/{key_of(row.path)}/{name}", _named(name)) for name in _FILES if run.file(name) is not None]
+    report = answer_in(run)
+    if report is not None:
+        return Response(
+            HTTPStatus.OK,
+            text_page(row.path, lambda width, ascii_only: render(report, width, ascii_only), links, run.warnings),
+        )
+    return Response(HTTPStatus.OK, text_page(row.path, None, links, _described(run)))
+
+
+def _named(file: str) -> str:
+    return "the report" if file.endswith(".html") else "the answer as JSON"
+
+
+def _described(run: Run) -> tuple[str, ...]:
+    """What can be said of a run that is no answer of `why`."""
+    head = run.head
+    state = "finished" if head.finished else "not finished"
+    tables = ", ".join(f"{name}.parquet" for name in run.table_names()) or "none"
+    return (f"{head.kind} {head.title}: {state}, {len(run.keys())} parts; tables: {tables}", *run.warnings)
+
+
+def _compared(folder: str, first: str, second: str) -> Response:
+    rows = _row(folder, first), _row(folder, second)
+    report = compare_runs(*(_path(folder, row) for row in rows))
+    title = f"{rows[0].path} → {rows[1].path}"
+    links = [Link(f"/run/{key_of(row.path)}", row.path) for row in rows]
+    return Response(HTTPStatus.OK, text_page(title, lambda width, ascii_only: render_compare(report, width, ascii_only), links))
+
+
+def _handler(folder: str) -> type[BaseHTTPRequestHandler]:
+    class Handler(BaseHTTPRequestHandler):
+        """Answers GET and HEAD; http.server refuses every other method."""
+
+        server_version, sys_version = "breakeven", ""
+
+        def do_GET(self) -> None:
+            """A page."""
+            self._send(body=True)
+
+        def do_HEAD(self) -> None:
+            """What a page would be headed with."""
+            self._send(body=False)
+
+        def _send(self, *, body: bool) -> None:
+            named = (self.headers.get("Host") or "").rsplit(":", 1)[0]
+            if named in _NAMES:
+                response = respond(folder, self.path)
+            else:
+                response = Response(HTTPStatus.FORBIDDEN, text_page("This page is for this machine alone", None))
+            self.send_response(response.status)
+            for name, value in (
+                ("Content-Type", response.kind), ("Content-Length", str(len(response.content))),
+                ("Content-Security-Policy", response.policy), ("X-Content-Type-Options", "nosniff"),
+                ("Referrer-Policy", "no-referrer"), ("Cache-Control", "no-store"),
+            ):  # fmt: skip
+                self.send_header(name, value)
+            self.end_headers()
+            if body:
+                self.wfile.write(response.content)
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  # http.server's own name
+            """Nothing: the terminal is the user's."""
+
+    return Handler
