@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.costs.works import Work
 from breakeven.costs.works.effort import effort
 from breakeven.results.records import Interval
 from breakeven.stats import draws_of
-from breakeven.sweep.aligned import Aligned
+from breakeven.sweep.aligned import Aligned, Kernel
 from breakeven.sweep.positive import Fit, fit, shares
 from breakeven.sweep.scaled import Laws, Steps
 
@@ -103,38 +102,38 @@ def _positive(step: Interval) -> tuple[float, float, float]:
     return max(min(step.low, step.mid), step.mid * 1e-3), step.mid, max(step.high, step.mid)
 
 
-def of_work(aligned: Aligned, laws: Laws) -> Features:
+@dataclass(frozen=True)
+class Work:
     """A CPU's time as set-up of each operation, arithmetic and traffic, which the law of sizes gives at any values."""
-    repeats = np.bincount(aligned.kernel, minlength=len(aligned.kernels))
 
-    def features(parameters: Floats) -> Floats:
+    aligned: Aligned
+    laws: Laws
+
+    def __call__(self, parameters: Floats) -> Floats:
+        """A constant, flops and bytes of a step, shape (m, 3)."""
+        repeats = np.bincount(self.aligned.kernel, minlength=len(self.aligned.kernels))
         total = np.zeros((len(parameters), 2))
-        for kernel, one, times in zip(aligned.kernels, laws.laws, repeats, strict=True):
+        for kernel, one, times in zip(self.aligned.kernels, self.laws.laws, repeats, strict=True):
             sizes = np.stack([law.values(parameters) for law in one], axis=1).astype(np.int64)
             distinct, where = np.unique(sizes, axis=0, return_inverse=True)
-            each = np.array([_effort(kernel.like, kernel.columns, row) for row in distinct])
-            total += times * each[where.ravel()]
+            total += times * np.array([_effort(kernel, row) for row in distinct])[where.ravel()]
         return np.concatenate([np.ones((len(parameters), 1)), total], axis=1)
 
-    return features
 
-
-def _effort(like: Work, columns: tuple[str, ...], row: NDArray[np.int64]) -> tuple[float, float]:
-    sizes = tuple((c, int(v)) for c, v in zip(columns[:-1], row[:-1], strict=True))
-    spent = effort(Work(like.op, sizes, like.dtype, like.direction, like.kernels, int(row[-1])))
+def _effort(kernel: Kernel, row: NDArray[np.int64]) -> tuple[float, float]:
+    sizes = tuple((c, int(v)) for c, v in zip(kernel.columns[:-1], row[:-1], strict=True))
+    spent = effort(replace(kernel.like, sizes=sizes, count=int(row[-1])))
     return spent.flops, spent.bytes
 
 
-def of_parameters(count: int) -> Features:
-    """Where no law of sizes is known: a constant, each parameter, their product, and the square of one by the others."""
+@dataclass(frozen=True)
+class Powers:
+    """Where no law of sizes is known: a constant, each parameter, their product, and that times each again."""
 
-    def features(parameters: Floats) -> Floats:
+    def __call__(self, parameters: Floats) -> Floats:
+        """Shape (m, f)."""
         product = np.prod(parameters, axis=1, keepdims=True)
-        columns = [np.ones((len(parameters), 1)), parameters]
-        if count > 1:
-            columns += [product, product * parameters]
-        else:
-            columns.append(parameters**2)
+        columns = [np.ones((len(parameters), 1)), parameters, product * parameters]
+        if parameters.shape[1] > 1:
+            columns.append(product)
         return np.concatenate(columns, axis=1)
-
-    return features

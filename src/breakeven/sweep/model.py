@@ -17,7 +17,7 @@ from breakeven.results.records import Interval
 from breakeven.results.swept import LawCheck
 from breakeven.sweep.aligned import Aligned, aligned
 from breakeven.sweep.design import places
-from breakeven.sweep.devices import Between, Device, Features, measured, of_parameters, of_work, predicted
+from breakeven.sweep.devices import Between, Device, Features, Powers, Work, measured, predicted
 from breakeven.sweep.grid import Grid
 from breakeven.sweep.laws import law
 from breakeven.sweep.names.found import Value
@@ -87,7 +87,7 @@ def model(grid: Grid, rans: Sequence[Ran], machine: Machine, *, draws: int = 200
     laws = laws_of(side, numbers(grid, [r.values for r in fitted])) if side is not None else None
     if laws is not None and not laws.hold:
         side = laws = None
-    features = of_work(side, laws) if side is not None and laws is not None else of_parameters(_width(grid))
+    features: Features = Work(side, laws) if side is not None and laws is not None else Powers()
     devices: dict[str, Device] = {}
     how: dict[str, str] = {}
     checks: list[LawCheck] = []
@@ -100,10 +100,6 @@ def model(grid: Grid, rans: Sequence[Ran], machine: Machine, *, draws: int = 200
         devices[gpu.name], how[gpu.name] = found, way
         checks.append(check)
     return Model(grid, devices, how, _batch(grid, rans), tuple(checks), len(side.kernels) if side else None)
-
-
-def _width(grid: Grid) -> int:
-    return max(1, sum(axis.is_number for axis in grid.axes))
 
 
 def _cpu(grid: Grid, rans: Sequence[Ran], features: Features, draws: int, seed: int) -> Between | None:
@@ -134,7 +130,7 @@ def _gpu(
             return found, check, "scaled"
     every = [*fitted, *held]
     cells = [r.values for r in every]
-    features = of_parameters(_width(grid))
+    features = Powers()
     between = predicted(features, numbers(grid, cells), places(grid, cells), [own(r) for r in every], seed)
     error = float(np.expm1(between.fitted.error)) if np.isfinite(between.fitted.error) else None
     why = "its recordings do not scale by a law of sizes" if found is not None or laws is None else "no law"
