@@ -17,3 +17,12 @@ def step() -> None:
     mark = getattr(builtins, "__breakeven_step__", None)
     if mark is not None:
         mark()
+
+
+def __getattr__(name: str) -> object:
+    """`breakeven.sweep` without an import of its own: loaded when it is first asked for."""
+    if name == "sweep":
+        from importlib import import_module
+
+        return import_module("breakeven.sweep")
+    raise AttributeError(f"module 'breakeven' has no attribute {name!r}")

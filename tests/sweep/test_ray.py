@@ -10,8 +10,8 @@ import pytest
 
 from breakeven.sweep.block import blocks, compute
 from breakeven.sweep.engines.local import Local
-from breakeven.sweep.engines.task import Task
 from breakeven.sweep.engines.ray import Ray
+from breakeven.sweep.engines.task import Task
 from tests.sweep import work_items
 from tests.sweep.made import made_model
 

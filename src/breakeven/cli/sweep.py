@@ -31,7 +31,9 @@ def command(
         str | None, typer.Option("--host", metavar="NAME", help="The machine that the GPUs sit in. Without it: this one.")
     ] = None,
     engine: Annotated[str, typer.Option("--engine", metavar="NAME", help="Where cells run: local or ray.")] = "local",
-    address: Annotated[str | None, typer.Option("--address", metavar="A", help="A Ray cluster. Without it: one is started.")] = None,
+    address: Annotated[
+        str | None, typer.Option("--address", metavar="A", help="A Ray cluster. Without it: one is started.")
+    ] = None,
     out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="Keep the run in this folder or URL.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     measure: Annotated[int | None, typer.Option("--measure", metavar="N", help="Run so many cells; price the others.")] = None,
@@ -47,7 +49,7 @@ def command(
 ) -> None:
     """Say from which size on which device wins, and what it costs.
 
-    Some cells of the grid are run on this machine's CPU; the others are priced by the laws that those show. SCRIPT is not changed.
+    Some cells of the grid are run on this machine's CPU; the others are priced by the laws that those show.
     """
     _check(script, measure, epoch, json, html, picture)
     from breakeven.workflows.sweep import SweepRequest, sweep

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -36,8 +36,8 @@ def render_sweep(report: SweepReport, width: int = 80, ascii_only: bool = False)
 def _head(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
     runs = report.runs
     yield paper.text(
-        f"breakeven sweep {paper.short_path(report.script, paper.width - 50)} · {runs['cells']} cells: {runs['timed']} timed here, "
-        f"{runs['recorded']} recorded, the others priced by their laws",
+        f"breakeven sweep {paper.short_path(report.script, paper.width - 50)} · {runs['cells']} cells: {runs['timed']} timed "
+        f"here, {runs['recorded']} recorded, the others priced by their laws",
         style="dim",
     )
     for parameter in report.parameters:
@@ -85,7 +85,7 @@ def _letters(names: list[str]) -> dict[str, str]:
 
 
 def _cell(
-    report: SweepReport, name: str, value: object, second: str | None, other: object, rest: dict[str, object]
+    report: SweepReport, name: str, value: object, second: str | None, other: object, rest: Mapping[str, object]
 ) -> Cell | None:
     for cell in report.cells:
         fits = cell.values[name] == value and (second is None or cell.values[second] == other)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -57,7 +58,7 @@ def crossing(line: Line) -> Crossing:
     if len(line.values) < 2:
         return _one_point(line, middle, drawn)
     x = np.log(line.values)
-    fine = np.unique(np.concatenate([np.linspace(a, b, _FINE) for a, b in zip(x[:-1], x[1:], strict=True)]))
+    fine = np.unique(np.concatenate([np.linspace(a, b, _FINE) for a, b in pairwise(x)]))
     lead, leads = through(x, middle, fine)[:, 0], through(x, drawn, fine)
     wins = float((leads > 0).any(axis=0).mean())
     outcome = _outcome(lead)

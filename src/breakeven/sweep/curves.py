@@ -1,4 +1,4 @@
-"""Smooth curves through few points that add no bumps of their own: piecewise cubic with the slopes of Fritsch and Butland (1984)."""
+"""Smooth curves through few points that add no bumps: piecewise cubic with the slopes of Fritsch and Butland (1984)."""
 
 from __future__ import annotations
 

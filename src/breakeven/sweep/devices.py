@@ -20,7 +20,7 @@ Floats = NDArray[np.float64]
 
 #: Cells are the same where they lie no farther apart than this (in the grid's own measure).
 SAME: Final = 1e-9
-#: Log error of an interpolation that could not be checked, since too few cells were run: a factor of 1.5 each way at 90 %; assumed.
+#: Log error of an interpolation that too few cells can check: a factor of 1.5 each way at 90 %; assumed.
 UNCHECKED: Final = 0.25
 Z90: Final = 1.6448536269514722
 
@@ -94,7 +94,7 @@ def predicted(features: Features, parameters: Floats, at: Floats, steps: Sequenc
 def _between(features: Features, parameters: Floats, at: Floats, mid: Floats, relative: Floats, seed: int) -> Between:
     fitted = fit(features(parameters), mid, at)
     error = fitted.error if np.isfinite(fitted.error) else UNCHECKED
-    shared = np.random.default_rng([seed, 11]).standard_normal(relative.shape[1])
+    shared = np.random.default_rng([seed, 11]).standard_normal((relative.shape[1],))
     return Between(features, fitted, at, mid, relative, shared, error)
 
 

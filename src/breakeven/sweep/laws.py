@@ -70,7 +70,8 @@ def _exact(sizes: Floats, products: Floats) -> Floats | None:
     scale = products.max(axis=0)
     factors = np.linalg.lstsq(products / scale, sizes, rcond=None)[0] / scale
     off = np.abs(products @ factors - sizes)
-    return factors if bool((off <= np.maximum(0.5, _EXACT * np.abs(sizes))).all()) and _plausible(factors, sizes, products) else None
+    exact = bool((off <= np.maximum(0.5, _EXACT * np.abs(sizes))).all())
+    return factors if exact and _plausible(factors, sizes, products) else None
 
 
 def _plausible(factors: Floats, sizes: Floats, products: Floats) -> bool:

@@ -76,12 +76,12 @@ def _between(axis: Axis) -> tuple[float, ...]:
         return tuple(known)
     each = max(1, (_POINTS - 1) // (len(known) - 1))
     whole = all(isinstance(v, int) for v in axis.values)
-    fine = [x for a, b in zip(known[:-1], known[1:], strict=True) for x in np.geomspace(a, b, each + 1)]
+    fine = [x for a, b in itertools.pairwise(known) for x in np.geomspace(a, b, each + 1)]
     return tuple(sorted({float(round(x)) if whole else float(f"{x:.6g}") for x in fine} | set(known)))
 
 
 def contours(grid: Grid, found: Sequence[Crossing]) -> tuple[Contour, ...]:
-    """The line between CPU and GPU on the map of the first two numeric parameters, for each GPU; the others at their first value."""
+    """The line between CPU and each GPU on the map of the first two numeric parameters; the others at their first value."""
     numeric = [axis for axis in grid.axes if axis.is_number and len(axis.values) > 1]
     if len(numeric) < 2:
         return ()

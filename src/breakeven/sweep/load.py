@@ -51,7 +51,7 @@ def others() -> Iterator[Callable[[], Load]]:
 
 def _busy_s() -> float | None:
     try:
-        import psutil
+        import psutil  # type: ignore[import-untyped]  # it has no types
     except ImportError:
         return None
     times = psutil.cpu_times()

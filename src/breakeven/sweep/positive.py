@@ -84,7 +84,7 @@ def nonnegative(features: Floats, times: Floats) -> Floats:
 
 
 def shares(at: Floats, known: Floats) -> Floats:
-    """How much each known cell says of each other one, shape (m, n): by the inverse square of the distance; a cell of itself all."""
+    """How much each known cell says of each other one, by the inverse square of the distance; shape (m, n)."""
     apart = np.square(at[:, None, :] - known[None, :, :]).sum(axis=2)
     near = 1.0 / np.maximum(apart, 1e-12)
     weighted: Floats = near / near.sum(axis=1, keepdims=True)

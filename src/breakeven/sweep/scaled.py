@@ -115,6 +115,11 @@ class Scaled:
         nearest = np.argmax(shares(at, at[drawn]), axis=1)
         return Steps(mid, mid[:, None] * relative[nearest])
 
+    def device_ms(self, parameters: Floats, at: Floats) -> Floats:
+        """Time of all kernels of a step, at the middle of their prices, shape (m,)."""
+        total: Floats = self._rows_ns(parameters, at)[1].sum(axis=1) / NS_PER_MS
+        return total
+
     def _rows_ns(self, parameters: Floats, at: Floats) -> Floats:
         """Low, mid and high time on the device of each row, shape (3, m, rows)."""
         count, height = len(parameters), len(self.aligned.steps[0])

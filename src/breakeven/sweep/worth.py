@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from math import sqrt
 from typing import Final
 
@@ -23,21 +22,8 @@ SLOWEST_SETUP_MS: Final = 12_900.0
 _MS_PER_MIN, _MS_PER_HOUR, _S_PER_HOUR = 60_000.0, 3_600_000.0, 3_600.0
 
 
-@dataclass(frozen=True)
-class Compile:
-    """What `torch.compile` was said to cost and to save; nothing is assumed of it.
-
-    Attributes:
-        setup_ms: the time that compiling takes.
-        saved: part of a step that it saves, 0 to 1, on each GPU at its best cell.
-    """
-
-    setup_ms: float
-    saved: Mapping[str, Interval]
-
-
-def paybacks(cells: Sequence[Cell], kernels: int | None, compiled: Compile | None = None) -> tuple[Payback, ...]:
-    """For each GPU, in the cell where it wins by most: steps until its set-up, and a compile, are paid back."""
+def paybacks(cells: Sequence[Cell], kernels: int | None) -> tuple[Payback, ...]:
+    """For each GPU, in the cell where it wins by most: steps until its set-up is paid back."""
     out = []
     for gpu in dict.fromkeys(d.name for c in cells for d in c.devices if d.name != CPU):
         best = _best(cells, gpu)
@@ -50,11 +36,6 @@ def paybacks(cells: Sequence[Cell], kernels: int | None, compiled: Compile | Non
             on_cpu.step_ms.high - on_gpu.step_ms.low,
         )  # fmt: skip
         out.append(_payback(gpu, "setup", cell, setup, saved, on_gpu.step_ms))
-        if compiled is not None and gpu in compiled.saved:
-            part = compiled.saved[gpu]
-            each = Interval(*(p * on_gpu.step_ms.mid for p in (part.low, part.mid, part.high)))
-            once = Interval(compiled.setup_ms, compiled.setup_ms, compiled.setup_ms)
-            out.append(_payback(gpu, "compile", cell, once, each, on_gpu.step_ms))
     return tuple(out)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import Any, Final
 
@@ -20,7 +20,7 @@ from breakeven.capture.target import resolve
 from breakeven.costs.host_model import host_model
 from breakeven.errors import InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.machine.gpus import find_gpu
-from breakeven.machine.hosts import find_host
+from breakeven.machine.hosts import find_host, host_name
 from breakeven.machine.prices import offers
 from breakeven.machine.records import Cpu
 from breakeven.results.swept import SweepReport
@@ -33,7 +33,7 @@ from breakeven.sweep.kept import Memory, Parts, get_block, get_recorded, get_tim
 from breakeven.sweep.load import Load
 from breakeven.sweep.model import Machine
 from breakeven.sweep.names import bind
-from breakeven.sweep.names.found import Kind
+from breakeven.sweep.names.found import Found, Kind
 from breakeven.sweep.pick import Pick, pick
 from breakeven.workflows.probing import probed_cpu
 from breakeven.workflows.swept import Asked, Swept, answer, work
@@ -65,7 +65,6 @@ class SweepRequest:
         measure: cells to run; None: as many as the grid's dimensions need.
         prices: a price list of the user's own; None: the catalog's.
         epoch: samples of an epoch; None: not known.
-        compile_seconds: what compiling the script takes; None: not known, and nothing is said of it.
     """
 
     script: str
@@ -83,7 +82,6 @@ class SweepRequest:
     measure: int | None = None
     prices: str | None = None
     epoch: int | None = None
-    compile_seconds: float | None = None
 
 
 def sweep(request: SweepRequest, on_progress: OnProgress = lambda text: None) -> SweepReport:
@@ -94,7 +92,22 @@ def sweep(request: SweepRequest, on_progress: OnProgress = lambda text: None) ->
         ScriptFailed, NoAnswer: no cell could be run.
         Interrupted: stopped by the user; what was finished is kept in `out`.
     """
-    asked = ask(request)
+    return _swept(request, ask(request), on_progress)
+
+
+def sweep_of(request: SweepRequest, axes: Grid, bound: tuple[Found, ...], name: str) -> SweepReport:
+    """The same for a grid whose parameters are bound already.
+
+    Args:
+        request: all but `vary`.
+        axes: the grid.
+        bound: where each parameter's value goes.
+        name: what the report calls the script.
+    """
+    return _swept(replace(request, script=name), _asked(request, axes, bound, name), lambda text: None)
+
+
+def _swept(request: SweepRequest, asked: Asked, on_progress: OnProgress) -> SweepReport:
     engine = engine_of(request)
     with closing(engine), _parts(request, asked) as parts:
         try:
@@ -112,11 +125,7 @@ def ask(request: SweepRequest) -> Asked:
     Raises:
         InputError: as `sweep`.
     """
-    capture = CaptureRequest(
-        target=request.script, args=request.args, steps=request.steps, seconds=request.seconds or SECONDS, mark=request.mark,
-        show_output=False,
-    )  # fmt: skip
-    target = resolve(capture)
+    target = resolve(_capture(request))
     if target.file is None:
         raise InputError(f"{request.script}: its source is needed to find parameters in")
     axes = grid(request.vary)
@@ -124,10 +133,21 @@ def ask(request: SweepRequest) -> Asked:
     for axis, found in zip(axes.axes, bound, strict=True):
         if found.kind == Kind.LAYER and not all(isinstance(v, int) for v in axis.values):
             raise InputError(f"--vary {axis.name}: a layer's size is a whole number")
-    gpus = tuple(dict.fromkeys(find_gpu(name) for name in request.gpus))
+    return _asked(request, axes, bound, request.script)
+
+
+def _capture(request: SweepRequest) -> CaptureRequest:
+    return CaptureRequest(
+        target=request.script, args=request.args, steps=request.steps, seconds=request.seconds or SECONDS, mark=request.mark,
+        show_output=False,
+    )  # fmt: skip
+
+
+def _asked(request: SweepRequest, axes: Grid, bound: tuple[Found, ...], name: str) -> Asked:
+    gpus = tuple(dict.fromkeys(find_gpu(gpu) for gpu in request.gpus))
     listed = offers(Path(request.prices) if request.prices else None)
-    return Asked(request.script, axes, Job(capture, bound), gpus, request.host, listed, request.epoch, request.measure,
-                 request.compile_seconds)  # fmt: skip
+    host = None if request.host is None else host_name(request.host)
+    return Asked(name, axes, Job(_capture(request), bound), gpus, host, listed, request.epoch, request.measure)
 
 
 def engine_of(request: SweepRequest) -> Engine:
@@ -266,7 +286,8 @@ def _parts(request: SweepRequest, asked: Asked) -> Iterator[Parts]:
         yield Memory()
         return
     settings: dict[str, Any] = {  # JSON
-        "script": PurePath(request.script).name, "vary": list(request.vary), "gpus": [g.name for g in asked.gpus],
+        "script": PurePath(request.script).name, "vary": {a.name: list(a.values) for a in asked.grid.axes},
+        "gpus": [g.name for g in asked.gpus],
         "host": request.host, "args": list(request.args), "steps": request.steps, "seconds": request.seconds,
         "measure": request.measure,
     }  # fmt: skip

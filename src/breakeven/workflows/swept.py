@@ -41,7 +41,6 @@ class Asked:
     offers: tuple[Offer, ...]
     epoch: int | None = None
     measure: int | None = None
-    compile_seconds: float | None = None
 
 
 @dataclass(frozen=True)
@@ -89,7 +88,8 @@ def work(asked: Asked, chosen: Pick, timed: dict[int, Timed], recorded: dict[int
     errors |= {at: one.error for at, one in recorded.items() if one.error is not None}
     disturbed = [r for r in rans if r.disturbed]
     if disturbed:
-        warnings += (f"Other processes were at work while {len(disturbed)} of {len(rans)} cells were timed: their times are long.",)
+        count = sum(r.step_ms is not None for r in rans)
+        warnings += (f"Other processes were at work while {len(disturbed)} of {count} cells were timed: their times are long.",)
     versions = next((dict(one.timed.versions) for one in timed.values() if one.timed is not None), {})
     return Swept(rans, errors, parts, tuple(out), warnings, versions, machine)
 
@@ -134,11 +134,10 @@ def answer(asked: Asked, found: Swept, table: pl.DataFrame, warnings: Sequence[s
         crossed += crossings(part.model, today, part.words)
         checks += part.model.checks
     kernels = max((part.model.kernels or 0 for part in found.parts), default=0) or None
-    cores = len(asked.gpus) and cpu.cores
     return SweepReport(
         script=asked.script, parameters=_parameters(asked), cells=cells, crossings=tuple(crossed),
         contours=contours(asked.grid, crossed), paybacks=paybacks(cells, kernels),
-        costs=costs(cells, asked.gpus, asked.offers, cores, asked.epoch), checks=tuple(checks),
+        costs=costs(cells, asked.gpus, asked.offers, cpu.cores, asked.epoch), checks=tuple(checks),
         runs={
             "cells": len(cells), "timed": sum(r.step_ms is not None for r in found.rans),
             "recorded": sum(r.stream is not None for r in found.rans), "failed": len(found.errors),

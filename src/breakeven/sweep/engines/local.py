@@ -1,7 +1,7 @@
 """The local engine: processes on this machine. What measures runs alone; the others share the cores.
 
-A lock of the system keeps two sweeps of one machine from measuring at the same time. A worker that dies takes its task with it and
-nothing else: the task is begun again in a new worker.
+A lock of the system keeps two sweeps of one machine from measuring at the same time. A worker that dies takes its task with
+it and nothing else: the task is begun again in a new worker.
 """
 
 from __future__ import annotations
@@ -88,8 +88,9 @@ class Local:
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self.workers or cores(), mp_context=multiprocessing.get_context("spawn"), initializer=_begin, initargs=(os.getpid(),)
-            )
+                self.workers or cores(), mp_context=multiprocessing.get_context("spawn"), initializer=_begin,
+                initargs=(os.getpid(),),
+            )  # fmt: skip
         return self._pool
 
 

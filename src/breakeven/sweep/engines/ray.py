@@ -103,7 +103,8 @@ def _node_cpus() -> float:
     """CPUs of the smallest living node: a task that asks for so many has a node of that size to itself."""
     import ray
 
-    sizes = [n["Resources"].get("CPU", 0.0) for n in ray.nodes() if n["Alive"]]
+    nodes = ray.nodes()  # type: ignore[no-untyped-call]  # Ray leaves it without types
+    sizes = [n["Resources"].get("CPU", 0.0) for n in nodes if n["Alive"]]
     return float(min([s for s in sizes if s >= 1], default=1.0))
 
 

@@ -125,9 +125,9 @@ def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:
     """Functions with the name that they are called by: a class's `__init__` by its class's."""
     for node in ast.walk(tree):
         if isinstance(node, ast.ClassDef):
-            for part in node.body:
-                if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                    yield (node.name if part.name == "__init__" else part.name), part
+            for method in node.body:
+                if isinstance(method, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                    yield (node.name if method.name == "__init__" else method.name), method
         elif isinstance(node, ast.Module):
             for part in ast.walk(node):
                 if isinstance(part, (ast.FunctionDef, ast.AsyncFunctionDef)) and not _is_method(part, tree):
@@ -148,14 +148,30 @@ def _gives(call: ast.Call, name: str, place: int | None) -> bool:
 
 def arguments(tree: ast.Module, file: str, wanted: str) -> Iterator[Found]:
     """Arguments of calls by this name, with a value that is written out or taken from a name."""
+    defined = {owner: _positions(function) for owner, function in _functions(tree)}
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call):
             continue
         for keyword in node.keywords:
             if keyword.arg is not None and plain(keyword.arg) == wanted and _may_be_argument(keyword.value):
                 yield _argument(keyword.arg, keyword.value, file, called(node))
+        yield from _by_place(node, defined.get(called(node), ()), file, wanted)
         if called(node) == "DataLoader" and wanted == "batchsize" and len(node.args) > 1:
             yield _argument("batch_size", node.args[1], file, called(node))
+
+
+def _positions(function: Function) -> tuple[str, ...]:
+    """Names of the arguments that a call gives by their place."""
+    names = tuple(a.arg for a in (*function.args.posonlyargs, *function.args.args))
+    return names[1:] if names[:1] in (("self",), ("cls",)) else names
+
+
+def _by_place(call: ast.Call, names: tuple[str, ...], file: str, wanted: str) -> Iterator[Found]:
+    for name, value in zip(names, call.args, strict=False):
+        if isinstance(value, ast.Starred):
+            return
+        if plain(name) == wanted and _may_be_argument(value):
+            yield _argument(name, value, file, called(call))
 
 
 def _may_be_argument(value: ast.expr) -> bool:

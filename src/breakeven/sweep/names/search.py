@@ -18,7 +18,7 @@ from breakeven.sweep.names.options import keys, options
 #: Endings that people leave out: `batch` for `batch_size`.
 _ENDINGS: Final = ("size", "dim", "dims", "units", "len", "length", "s", "steps")
 #: Further names of the same thing.
-_SAME: Final = {"batch": ("bs",), "hidden": ("width", "nhidden"), "seq": ("window", "bptt", "timesteps", "sequencelength")}
+_SAME: Final = {"batch": ("bs",), "batchsize": ("bs",), "hidden": ("nhid",), "seq": ("sequencelength",)}
 _MOST_SHOWN: Final = 8
 
 
@@ -111,8 +111,8 @@ def _everything(tree: ast.Module, file: str) -> Iterator[Found]:
 def _settled(found: list[Found]) -> list[Found]:
     """Leaves one where several lead to the same value, and what decides at run time where one is over the others.
 
-    An option of the command line or a key of the configuration decides over constants and defaults. What only hands on a name that
-    is itself among the found (`batch_size=BATCH`) is that name.
+    An option of the command line or a key of the configuration decides over constants and defaults. What only hands on a name
+    that is itself among the found (`batch_size=BATCH`) is that name.
     """
     deciding = [f for f in found if f.kind in (Kind.OPTION, Kind.KEY)]
     if deciding:
