@@ -79,6 +79,17 @@ class Net(nn.Module):
         self.rnn = nn.LSTM(10, 24, 2, bidirectional=True)
         self.head = nn.Linear(2 * 24, 1)
 """
+POSITIONAL = """
+import argparse
+parser = argparse.ArgumentParser()
+parser.add_argument("n", type=int, nargs="?", default=100)
+"""
+ATTRIBUTE = """
+class Net(nn.Module):
+    def __init__(self, terms):
+        self.hidden = nn.Linear(terms, 64)
+        self.out = nn.Linear(64, 1)
+"""
 MAIN = """
 def main():
     hidden = 48
@@ -120,6 +131,8 @@ def found(tmp_path: Path, source: str, name: str) -> Found:
         (CONSTANTS, "hidden", "constant", "HIDDEN_DIM", 100),
         (CONSTANTS, "seq", "constant", "SEQ_LEN", 35),
         (LAYER, "hidden", "layer", "hidden_size", 24),
+        (POSITIONAL, "n", "default", "n", 100),
+        (ATTRIBUTE, "hidden", "layer", "out_features", 64),
         (MAIN, "hidden", "constant", "hidden", 48),
     ],
 )

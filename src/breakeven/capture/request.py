@@ -45,6 +45,7 @@ class CaptureRequest:
         show_output: whether the first pass's output appears (on our standard error).
         synchronise: `MODULE:FUNCTION` called at each edge of a step in the `device` pass (a backend's `synchronise`).
         recorded: steps that the virtual pass records.
+        patient: `seconds` says how long to measure and not how long the user waits: a busy machine gets the usual time-outs.
         substitutions: values put in the place of expressions of the source, in the child only (a sweep's parameters).
     """
 
@@ -59,6 +60,7 @@ class CaptureRequest:
     synchronise: str | None = None
     recorded: int = 3
     substitutions: tuple[Substitution, ...] = ()
+    patient: bool = False
 
 
 @dataclass(frozen=True)

@@ -201,7 +201,7 @@ class _Runner:
                 self.on_progress(Progress(which, spent, steps))
             any_step = (place / outcome.RESULT).exists()
             limit = (ALTOGETHER_S if any_step else FIRST_STEP_S) + extra
-            if request.seconds is not None:
+            if request.seconds is not None and not request.patient:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
                 _end(child)

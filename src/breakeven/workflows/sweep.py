@@ -139,7 +139,7 @@ def ask(request: SweepRequest) -> Asked:
 def _capture(request: SweepRequest) -> CaptureRequest:
     return CaptureRequest(
         target=request.script, args=request.args, steps=request.steps, seconds=request.seconds or SECONDS, mark=request.mark,
-        show_output=False,
+        show_output=False, patient=True,
     )  # fmt: skip
 
 

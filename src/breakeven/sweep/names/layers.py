@@ -11,7 +11,7 @@ import ast
 from collections.abc import Iterator
 from typing import Final
 
-from breakeven.sweep.names.found import Found, Kind, Span, called
+from breakeven.sweep.names.found import Found, Kind, Span, called, plain
 
 #: Layers and the names of their leading arguments (PyTorch's signatures).
 _LAYERS: Final[dict[str, tuple[str, ...]]] = {
@@ -45,6 +45,9 @@ def layers(tree: ast.Module, file: str, wanted: str) -> Iterator[Found]:
             for name, node in _named(call):
                 if wanted in _ALSO.get(name, ()) and isinstance(node, ast.Constant) and type(node.value) is int:
                     values.setdefault(node.value, (name, node.lineno))
+        for name, node in _by_attribute(scope, wanted):
+            if isinstance(node.value, int):
+                values.setdefault(node.value, (name, node.lineno))
         for value, (name, line) in values.items():
             spans = tuple(Span.of(file, n) for call in calls for n in _numbers(call, value))
             yield Found(Kind.LAYER, name, file, line, spans, value, None, getattr(scope, "name", ""))
@@ -55,6 +58,17 @@ def _scopes(tree: ast.Module) -> list[ast.AST]:
     classes: list[ast.AST] = [n for n in ast.walk(tree) if isinstance(n, ast.ClassDef)]
     rest = ast.Module([n for n in tree.body if not isinstance(n, ast.ClassDef)], [])
     return [*classes, rest]
+
+
+def _by_attribute(scope: ast.AST, wanted: str) -> Iterator[tuple[str, ast.Constant]]:
+    """`self.hidden = nn.Linear(terms, 64)`: the name that the layer itself has, and the size of what it gives."""
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called(node.value) in ("Linear", "LazyLinear"):
+            target = node.targets[0]
+            last = node.value.args[-1] if node.value.args else None
+            named = isinstance(target, ast.Attribute) and plain(target.attr) == wanted
+            if named and isinstance(last, ast.Constant) and type(last.value) is int:
+                yield "out_features", last
 
 
 def _named(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:

@@ -31,9 +31,19 @@ def _declared(node: ast.Call, file: str) -> Iterator[Found]:
         if longest is not None and not _is_flag(node):
             default = _keyword(node, "default")
             yield Found(Kind.OPTION, longest.split("/")[0], file, node.lineno, (), literal(default), referred(default))
+        elif not flags and texts and name == "add_argument":
+            yield from _positional(node, texts[0], file)
     elif _DEFINES.match(name) and texts:
         default = node.args[1] if len(node.args) > 1 else _keyword(node, "default")
         yield Found(Kind.OPTION, f"--{texts[0]}", file, node.lineno, (), literal(default), referred(default))
+
+
+def _positional(node: ast.Call, name: str, file: str) -> Iterator[Found]:
+    """An argument without dashes that may be left out: its default is what can be set."""
+    default = _keyword(node, "default")
+    if default is not None and literal(default) is not None:
+        span = Span.of(file, default)
+        yield Found(Kind.DEFAULT, name, file, node.lineno, (span,), literal(default), None, called(node))
 
 
 def _is_flag(node: ast.Call) -> bool:
@@ -144,5 +154,3 @@ def _scalar(text: str) -> int | float | bool | str | None:
     except (SyntaxError, ValueError):
         return text
 
-
-__all__ = ["Span", "keys", "options"]
