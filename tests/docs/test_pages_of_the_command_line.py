@@ -16,11 +16,24 @@ from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
 from breakeven.results.compared import Change, CompareReport
+from breakeven.results.swept import (
+    Cell,
+    CellDevice,
+    Contour,
+    ContourPoint,
+    Cost,
+    Crossing,
+    LawCheck,
+    Payback,
+    SweepReport,
+    SweptParameter,
+)  # fmt: skip
 from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
+    SweepReport, SweptParameter, Cell, CellDevice, Crossing, Contour, ContourPoint, Payback, Cost, LawCheck,
 )  # fmt: skip
 
 

@@ -1,6 +1,6 @@
 """A sweep of made-up cells that keeps what is finished: run as a process of its own, so that a test can kill it.
 
-    python -m tests.sweep.killed RUN NOTES COUNT
+python -m tests.sweep.killed RUN NOTES COUNT
 """
 
 from __future__ import annotations

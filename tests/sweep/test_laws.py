@@ -26,9 +26,7 @@ CELLS = np.array([(16, 32), (512, 512), (16, 512), (512, 32), (64, 128)], dtype=
     st.sampled_from([(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]), st.sampled_from([(0, 1), (1, 0), (0, 0), (0, 2)]),
     st.integers(1, 64), st.integers(0, 64),
 )  # fmt: skip
-def test_a_sum_of_products_is_found_and_holds_elsewhere(
-    one: tuple[int, int], two: tuple[int, int], a: int, b: int
-) -> None:
+def test_a_sum_of_products_is_found_and_holds_elsewhere(one: tuple[int, int], two: tuple[int, int], a: int, b: int) -> None:
     def size(at: np.ndarray) -> np.ndarray:
         return a * np.prod(at ** np.array(one), axis=1) + b * np.prod(at ** np.array(two), axis=1)
 

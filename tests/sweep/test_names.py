@@ -136,9 +136,7 @@ def found(tmp_path: Path, source: str, name: str) -> Found:
         (MAIN, "hidden", "constant", "hidden", 48),
     ],
 )
-def test_a_name_leads_to_its_place(
-    tmp_path: Path, source: str, name: str, kind: str, spelled: str, today: int | None
-) -> None:
+def test_a_name_leads_to_its_place(tmp_path: Path, source: str, name: str, kind: str, spelled: str, today: int | None) -> None:
     one = found(tmp_path, source, name)
     assert (one.kind, one.name, one.today) == (kind, spelled, today)
 

@@ -64,9 +64,7 @@ def command(
     _hand_over(report, json, html, picture)
 
 
-def _check(
-    script: str, measure: int | None, epoch: int | None, json: str | None, html: str | None, picture: str | None
-) -> None:
+def _check(script: str, measure: int | None, epoch: int | None, json: str | None, html: str | None, picture: str | None) -> None:
     """Everything that can be wrong with the call and needs no work to be known."""
     check_json(json, script)
     if measure is not None and measure < 1:

@@ -82,7 +82,9 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
     )
     y = altair.Y("mid:Q", title="one step, ms", scale=altair.Scale(type="log"))
     layers = [
-        base.mark_area(opacity=0.18).encode(y=altair.Y("low:Q", title="one step, ms", scale=altair.Scale(type="log")), y2="high:Q"),
+        base.mark_area(opacity=0.18).encode(
+            y=altair.Y("low:Q", title="one step, ms", scale=altair.Scale(type="log")), y2="high:Q"
+        ),
         base.mark_line(strokeDash=[4, 2]).encode(y=y),
         base.transform_filter("datum.source == 'measured'").mark_point(filled=True, size=45).encode(y=y),
     ]
@@ -98,7 +100,9 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
     title = "points: measured; dashed: predicted or between; bands and bars: 90 %"
     others = ", ".join(f"{n} {v}" for n, v in held.items())
     return altair.layer(*layers).properties(
-        width=_SIZE, height=_SIZE, title=altair.Title(f"Break-even over {name}" + (f" at {others}" if others else ""), subtitle=title)
+        width=_SIZE,
+        height=_SIZE,
+        title=altair.Title(f"Break-even over {name}" + (f" at {others}" if others else ""), subtitle=title),
     )
 
 
@@ -125,11 +129,15 @@ def _map(report: SweepReport, x: str, y: str, colours: Any) -> Any:
         if c.fastest is not None
     ]
     order = {p.name: [str(v) for v in p.values] for p in report.parameters}
-    cells = altair.Chart(altair.Data(values=rows)).mark_rect().encode(
-        x=altair.X("x:O", title=x, sort=order[x]),
-        y=altair.Y("y:O", title=y, sort=order[y][::-1]),
-        color=altair.Color("device:N", scale=colours, title="Device"),
-        opacity=altair.Opacity("sure:Q", scale=altair.Scale(domain=[0.3, 1], range=[0.25, 1]), title="probability"),
+    cells = (
+        altair.Chart(altair.Data(values=rows))
+        .mark_rect()
+        .encode(
+            x=altair.X("x:O", title=x, sort=order[x]),
+            y=altair.Y("y:O", title=y, sort=order[y][::-1]),
+            color=altair.Color("device:N", scale=colours, title="Device"),
+            opacity=altair.Opacity("sure:Q", scale=altair.Scale(domain=[0.3, 1], range=[0.25, 1]), title="probability"),
+        )
     )
     return cells.properties(width=_SIZE, height=_SIZE, title=altair.Title(f"Fastest device over {x} and {y}"))
 

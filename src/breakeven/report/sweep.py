@@ -154,8 +154,4 @@ def _notes(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
         yield paper.text(paper.short(check.sentence, _LONGEST), style="dim")
     for warning in report.warnings:
         yield paper.text(paper.short(warning, _LONGEST), style="dim")
-    yield paper.text(
-        "≈ predicted, and every GPU here is; a crossing's range holds the true one 9 times in 10.", style="dim"
-    )
-
-
+    yield paper.text("≈ predicted, and every GPU here is; a crossing's range holds the true one 9 times in 10.", style="dim")

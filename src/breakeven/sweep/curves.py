@@ -29,9 +29,7 @@ def through(x: Floats, y: Floats, wanted: Floats) -> Floats:
     h = width[at]
     t = (wanted - x[at])[:, None] / h
     a, b, c, d = y[at], slope[at], slope[at + 1], y[at + 1]
-    curve: Floats = (
-        a * (1 + 2 * t) * (1 - t) ** 2 + h * b * t * (1 - t) ** 2 + d * t**2 * (3 - 2 * t) + h * c * t**2 * (t - 1)
-    )
+    curve: Floats = a * (1 + 2 * t) * (1 - t) ** 2 + h * b * t * (1 - t) ** 2 + d * t**2 * (3 - 2 * t) + h * c * t**2 * (t - 1)
     return curve
 
 

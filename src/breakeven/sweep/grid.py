@@ -93,8 +93,8 @@ def axis(text: str) -> Axis:
     Raises:
         InputError: it is not one.
 
-    >>> axis("layers=1,2,4").values, axis("lr=0.1:10").values, axis("n=10:40:+10").values
-    ((1, 2, 4), (0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 10.0), (10, 20, 30, 40))
+    >>> axis("layers=1,2,4").values, axis("lr=0.1:1").values, axis("n=10:40:+10").values
+    ((1, 2, 4), (0.1, 0.2, 0.4, 0.8, 1.0), (10, 20, 30, 40))
     """
     name, equals, said = text.partition("=")
     if not equals or not name.strip() or not said.strip():
@@ -124,7 +124,7 @@ def _ranged(text: str, found: re.Match[str]) -> tuple[Value, ...]:
         values.append(round(at) if whole else float(f"{at:.12g}"))
         at = at + step if adds else at * step
     if values[-1] != high:
-        values.append(high)
+        values.append(high if whole else float(high))
     return tuple(values)
 
 

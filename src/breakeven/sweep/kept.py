@@ -91,4 +91,3 @@ def put_block(parts: Parts, key: str, cells: pl.DataFrame) -> None:
 def get_block(parts: Parts, key: str) -> pl.DataFrame:
     """A block of predicted cells."""
     return parts.tables(key)[_CELLS]
-

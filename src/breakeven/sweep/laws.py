@@ -49,7 +49,7 @@ def law(sizes: Floats, parameters: Floats) -> Law:
         sizes: at each cell, shape (n,).
         parameters: positive, shape (n, d).
 
-    >>> law(np.array([24.0, 40.0, 112.0]), np.array([[1.0], [2.0], [5.0]])).error
+    >>> law(np.array([24.0, 40.0, 88.0]), np.array([[1.0], [2.0], [5.0]])).error
     0.0
     """
     if np.all(np.abs(sizes - sizes[0]) <= _EXACT * np.abs(sizes[0])):

@@ -143,9 +143,7 @@ def _off(error: float | None) -> str:
     return ", which could not be checked" if error is None else f", which is off by {error:.0%} where one is left out"
 
 
-def _gpu_check(
-    grid: Grid, gpu: Gpu, found: Scaled, held: Sequence[Ran], kind: str
-) -> LawCheck:
+def _gpu_check(grid: Grid, gpu: Gpu, found: Scaled, held: Sequence[Ran], kind: str) -> LawCheck:
     if not held:
         return LawCheck(gpu.name, kind, 0, None, None, f"{gpu.name}: {kind}; no cell was held out to check the law.")
     cells = [r.values for r in held]

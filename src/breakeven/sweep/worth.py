@@ -69,9 +69,7 @@ def _payback(gpu: str, what: str, cell: Cell, once: Interval, saved: Interval, s
     return Payback(gpu, what, cell.values, once, saved, steps, minutes, said)
 
 
-def costs(
-    cells: Sequence[Cell], gpus: Sequence[Gpu], listed: Sequence[Offer], cores: int, epoch: int | None
-) -> tuple[Cost, ...]:
+def costs(cells: Sequence[Cell], gpus: Sequence[Gpu], listed: Sequence[Offer], cores: int, epoch: int | None) -> tuple[Cost, ...]:
     """What a million samples, and an epoch, cost on each device, in the cell where a sample takes it least time."""
     limits = {gpu.name: gpu.tdp_w for gpu in gpus}
     out = []

@@ -307,4 +307,3 @@ def _finish(parts: Parts, report: SweepReport) -> None:
         parts.put_table("cells", cell_table(report))
         parts.put_file("answer.json", encode(report))
         parts.finish()
-

@@ -108,17 +108,13 @@ def defaults(tree: ast.Module, file: str) -> Iterator[Found]:
         pairs: list[tuple[int | None, ast.arg, ast.expr]] = [
             (at, arguments[at], value) for at, value in enumerate(function.args.defaults, start=first)
         ]
-        pairs += [
-            (None, a, v) for a, v in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if v is not None
-        ]
+        pairs += [(None, a, v) for a, v in zip(function.args.kwonlyargs, function.args.kw_defaults, strict=True) if v is not None]
         bound = bool(arguments) and arguments[0].arg in ("self", "cls")
         for at, argument, value in pairs:
             place = None if at is None else at - bound
             if not here or any(not _gives(c, argument.arg, place) for c in here):
                 span = Span.of(file, value)
-                yield Found(
-                    Kind.DEFAULT, argument.arg, file, value.lineno, (span,), literal(value), referred(value), owner
-                )
+                yield Found(Kind.DEFAULT, argument.arg, file, value.lineno, (span,), literal(value), referred(value), owner)
 
 
 def _functions(tree: ast.Module) -> Iterator[tuple[str, Function]]:

@@ -153,4 +153,3 @@ def _scalar(text: str) -> int | float | bool | str | None:
         return literal(ast.parse(text, mode="eval").body)
     except (SyntaxError, ValueError):
         return text
-
