@@ -2,9 +2,10 @@
 
     python benchmarks/capture_overhead.py [SCRIPT] [--pairs N] [--steps N]
 
-Both sides run the script in a child each, one after another, in turn, and read the clock at the same place: the optimizer's
-post-step hook. The reference has that hook and nothing else. Printed are the median of the pairs' ratios of the median step and
-its 90 % interval (bootstrap over pairs).
+Both sides run the script in a child each and read the clock at the same place: the optimizer's post-step hook. The reference has
+that hook and nothing else. The two children of a pair run in turn, a slice each, while the other is stopped: a shared machine's
+speed changes within seconds. Printed are the median of the pairs' ratios of the median step and its 90 % interval (bootstrap
+over pairs).
 """
 
 from __future__ import annotations
@@ -17,10 +18,19 @@ import statistics
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
+
+import psutil
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.run import capture
+
+Side = Callable[[Path, Path, int], float]
+#: Length of a turn: some thirty steps, so that the step which a stop falls into does not move a median.
+SLICE_S = 0.06
 
 SMALL = """\
 import torch
@@ -77,7 +87,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("script", nargs="?", type=Path)
     parser.add_argument("--pairs", type=int, default=9)
-    parser.add_argument("--steps", type=int, default=300)
+    parser.add_argument("--steps", type=int, default=1000)
     asked = parser.parse_args()
     ratios = []
     with tempfile.TemporaryDirectory() as folder:
@@ -85,19 +95,28 @@ def main() -> None:
         if asked.script is None:
             script.write_text(SMALL)
         for pair in range(asked.pairs):
-            sides = [("capture", captured), ("reference", plain)]
-            found = {}
-            for name, side in sides if pair % 2 else sides[::-1]:
-                found[name] = side(script.resolve(), Path(folder), asked.steps)
-            ratios.append(found["capture"] / found["reference"])
-            print(
-                f"pair {pair}: capture {found['capture']:.4f} ms, reference {found['reference']:.4f} ms, ratio {ratios[-1]:.4f}",
-                flush=True,
-            )
+            found = in_turn([captured, plain], script.resolve(), Path(folder), asked.steps)
+            ratios.append(found[0] / found[1])
+            print(f"pair {pair}: capture {found[0]:.4f} ms, reference {found[1]:.4f} ms, ratio {ratios[-1]:.4f}", flush=True)
     draws = sorted(statistics.median(random.Random(n).choices(ratios, k=len(ratios))) for n in range(2000))
     low, high = draws[100], draws[1899]
     interval = f"90 % interval {low - 1:+.2%} to {high - 1:+.2%}, {len(ratios)} pairs"
     print(f"overhead: {statistics.median(ratios) - 1:+.2%} of a step ({interval})")
+
+
+def in_turn(sides: list[Side], script: Path, folder: Path, steps: int) -> list[float]:
+    """Run the sides at the same time, each only in every other slice, so that the machine's drift hits both alike."""
+    with ThreadPoolExecutor(len(sides)) as pool:
+        runs = [pool.submit(side, script, folder, steps) for side in sides]
+        for turn in itertools.count():
+            children = sorted(psutil.Process().children(), key=lambda child: child.pid)
+            running = [child for child in children if len(children) < len(sides) or child is children[turn % len(children)]]
+            for child in sorted(children, key=lambda child: child in running):  # stopped first, then the other goes on
+                with suppress(psutil.NoSuchProcess):
+                    child.resume() if child in running else child.suspend()
+            if not wait(runs, timeout=SLICE_S).not_done:
+                return [run.result() for run in runs]
+    raise AssertionError("the turns never end")
 
 
 def captured(script: Path, folder: Path, steps: int) -> float:

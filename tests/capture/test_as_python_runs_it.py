@@ -250,3 +250,11 @@ def test_a_users_file_that_is_opened_to_be_emptied_is_emptied_in_the_copy_alone(
     )
     assert run_script(source + training()).error() is None
     assert (tmp_path / "log.txt").read_text() == "theirs"
+
+
+def test_a_script_that_makes_sure_of_its_moves_goes_through(run_script: Run) -> None:
+    asserts = "assert net.weight.is_cuda and loss.is_cuda"
+    result = run_script(training(asserts))
+    assert result.error() is None
+    assert result.cpu is not None
+    assert result.cpu.unit == "step"

@@ -227,10 +227,11 @@ def test_ctrl_c_ends_the_child_and_keeps_what_it_had_measured(tmp_path: Path) ->
         os.kill(int(line.split()[1]), 0)
 
 
-def test_a_training_in_a_thread_of_its_own_is_no_answer_and_says_why(tmp_path: Path) -> None:
+@pytest.mark.parametrize("steps", [12, 500])  # it ends by itself before it is stopped; it is stopped
+def test_a_training_in_a_thread_of_its_own_is_no_answer_and_says_why(tmp_path: Path, steps: int) -> None:
     (tmp_path / "train.py").write_text(
         "def work():\n"
-        + textwrap.indent(training(steps=500), "    ")
+        + textwrap.indent(training(steps=steps), "    ")
         + "import threading\nthreading.Thread(target=work).start()\n"
     )
     result = capture(CaptureRequest("train.py", cwd=str(tmp_path), steps=5))

@@ -1,13 +1,15 @@
 """Device moves patched to the CPU, once: a script that says `cuda` runs as the same script with `cuda` replaced by `cpu`.
 
 Only what names a device is wrapped (`to`, `cuda`, factories, `load`, autocast …); no mode is active and no operation is
-intercepted, so that the hot path is PyTorch's own. What a tensor says of itself (`device`, `is_cuda`) stays the truth.
+intercepted, so that the hot path is PyTorch's own. What a tensor says of its `device` stays the truth; `is_cuda` follows the script
+where the script itself asks, since scripts make sure by it that their moves have worked.
 Not known: code that asks CUDA past PyTorch (pynvml, CuPy, Triton, custom extensions). Child process only.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import weakref
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -23,6 +25,9 @@ ACCELERATORS: Final = frozenset({"cuda", "mps", "xpu", "hip", "hpu", "mtia"})
 #: Factories that take `device=`, beside those that `torch.utils._device` lists.
 LIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 NEW: Final = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
+
+#: Where everything goes here: one object, so that it is known again when it comes back.
+_CPU: Final = torch.device("cpu")
 
 
 @dataclass
@@ -48,8 +53,12 @@ class Asked:
         return self.last
 
 
-def install() -> Asked:
-    """Patch the process; there is no way back but its end."""
+def install(is_user: Callable[[str], bool] = lambda file: False) -> Asked:
+    """Patch the process; there is no way back but its end.
+
+    Args:
+        is_user: whether a file is the user's own.
+    """
     asked = Asked()
     here = _translator(asked)
     _moves(asked, here)
@@ -58,20 +67,21 @@ def install() -> Asked:
     _mixed_precision()
     _files(here)
     _loaders_and_modules()
+    _questions(asked, is_user)
     cuda_answers.install()
     return asked
 
 
 def _translator(asked: Asked) -> Callable[[Any], Any]:  # anything that may name a device
     """A function from whatever names a device to what names it here: itself, or the CPU."""
-    cpu = torch.device("cpu")
+    cpu = _CPU
     known: dict[Any, tuple[Any, str]] = {}
 
     def look(value: Any) -> tuple[Any, str]:
         if isinstance(value, bool) or not isinstance(value, (str, int, torch.device)):
             return value, ""
         kind = "cuda" if isinstance(value, int) else torch.device(value).type
-        return (cpu, kind) if kind in ACCELERATORS else (value, "cpu" if kind == "cpu" else "")
+        return (cpu, kind) if kind in ACCELERATORS or kind == "cpu" else (value, "")
 
     def here(value: Any) -> Any:
         if value is cpu:  # ours, come back through a function mode: it has been heard already
@@ -95,7 +105,7 @@ def _translator(asked: Asked) -> Callable[[Any], Any]:  # anything that may name
 
 
 def _moves(asked: Asked, here: Callable[[Any], Any]) -> None:
-    tensor = torch.Tensor
+    tensor, device, cpu = torch.Tensor, torch.device, _CPU
     to, new = tensor.to, tensor.new
     parameter = torch.nn.Parameter
 
@@ -107,6 +117,9 @@ def _moves(asked: Asked, here: Callable[[Any], Any]) -> None:
                 asked.moved.pop(id(self), None)
 
     def moved(self: torch.Tensor, *args: Any, **kwargs: Any) -> torch.Tensor:  # as `Tensor.to` takes them
+        if len(args) == 1 and not kwargs and type(self) is tensor and type(args[0]) is device:
+            local = here(args[0])  # what libraries call in each step (gradient clipping: twice per parameter)
+            return self if local is cpu and self.is_cpu else to(self, local)
         if args:
             first = args[0]
             kind = type(first)
@@ -140,6 +153,18 @@ def _moves(asked: Asked, here: Callable[[Any], Any]) -> None:
     for storage in (torch.UntypedStorage, torch.TypedStorage):
         replace(storage, "cuda", lambda self, *args, **kwargs: self)
     _packed(here)
+
+
+def _questions(asked: Asked, is_user: Callable[[str], bool]) -> None:
+    """`is_cuda` in the user's own code: true once the script has moved something to the accelerator."""
+    truth = torch.Tensor.is_cuda
+
+    def is_cuda(self: torch.Tensor) -> bool:
+        if asked.named and is_user(sys._getframe(1).f_code.co_filename):
+            return True
+        return bool(truth.__get__(self))  # type: ignore[attr-defined]  # a C attribute of the class
+
+    torch.Tensor.is_cuda = property(is_cuda)  # type: ignore[assignment]  # its stand-in
 
 
 def _packed(here: Callable[[Any], Any]) -> None:
@@ -214,6 +239,9 @@ def _defaults(asked: Asked, here: Callable[[Any], Any]) -> None:
             asked.moved.update((id(p), weakref.ref(p)) for p in self.param_groups[-1]["params"])
 
     replace(torch.optim.Optimizer, "add_param_group", group)
+    for name in ("_accelerator_graph_capture_health_check", "_cuda_graph_capture_health_check"):  # by PyTorch's version
+        if hasattr(torch.optim.Optimizer, name):  # asked in each step, dearly where an accelerator is said to be there
+            replace(torch.optim.Optimizer, name, lambda self: None)
     set_type = torch.set_default_tensor_type
 
     def default_type(kind: Any) -> None:  # a type or its name

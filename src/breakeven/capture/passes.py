@@ -82,7 +82,7 @@ def _prepare(spec: ChildSpec, book: marks.Book, overlay: Overlay, is_user: Calla
 def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool], torch_version: str) -> Pass:
     from breakeven.capture import cpu_pass, hooks
 
-    asked = cpu_pass.install() if spec.which == CPU else cpu_pass.Asked(last="cuda")
+    asked = cpu_pass.install(is_user) if spec.which == CPU else cpu_pass.Asked(last="cuda")
     synchronise = _load(spec.request.synchronise)
     clock = time.perf_counter_ns if synchronise is None else _after(synchronise)
     timing = Timing(spec, clock, torch_version)

@@ -67,7 +67,7 @@ def _unrecorded(virtual: VirtualPass) -> NoAnswer | None:
     """Why there is nothing to predict a GPU from, where the timing pass found a training; None: there is."""
     if virtual.stream is not None and len(virtual.stream):
         return None
-    if virtual.end.how == "budget":  # its steps ended, and none of their operations came by
+    if virtual.stream is not None or virtual.end.how == "budget":  # its steps came again, and none of their operations
         return NoAnswer(
             "the steps run in a thread that the script starts, where the virtual GPU sees no operations: "
             "call the training from the main thread"

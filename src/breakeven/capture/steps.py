@@ -82,7 +82,7 @@ class Steps:
         self.log: list[tuple[int, int]] = []  # statements outside loops as they were passed: line, when
         self._keys: dict[object, Group | None] = {}
         self._last: Group | None = None
-        self._user: dict[CodeType, bool] = {}
+        self._user: dict[int, tuple[CodeType, bool]] = {}  # by id: a code's own hash goes through its whole body, each time
         self._counting: tuple[LoopWatch, Callable[[], int]] | None = None
         self._alive: dict[int, weakref.ref[Any]] = {}  # optimizers by id
         book.on_new, book.on_statement = self._listen_to_loop, self._listen_to_statement
@@ -100,7 +100,7 @@ class Steps:
         frame = self._user_frame(sys._getframe(1))
         if id(optimizer) not in self._alive:
             self._alive[id(optimizer)] = weakref.ref(optimizer, self._gone(id(optimizer)))
-        key = (id(optimizer), frame.f_code, frame.f_lineno) if frame else (id(optimizer), None, 0)
+        key = (id(optimizer), id(frame.f_code), frame.f_lineno) if frame else (id(optimizer), 0, 0)
         self._call(OPTIMIZER, key, frame, now, optimizer)
 
     def on_backward(self, depth: int = 2) -> None:
@@ -110,13 +110,13 @@ class Steps:
         now = self.listener.clock()
         frame = self._user_frame(sys._getframe(depth))
         if frame is not None:
-            self._call(BACKWARD, (BACKWARD, frame.f_code, frame.f_lineno), frame, now, None)
+            self._call(BACKWARD, (BACKWARD, id(frame.f_code), frame.f_lineno), frame, now, None)
 
     def on_mark(self) -> None:
         """The user's own mark: a step begins here and the one before ends."""
         now = self.listener.clock()
         frame = self._user_frame(sys._getframe(1))
-        key = (MARKED, frame.f_code if frame else None)
+        key = (MARKED, id(frame.f_code) if frame else 0)
         self._call(MARKED, key, frame, now, None)
 
     def forget(self) -> None:
@@ -232,10 +232,10 @@ class Steps:
         known = self._user
         while frame is not None:
             code = frame.f_code
-            mine = known.get(code)
-            if mine is None:
-                mine = known[code] = self.listener.is_user(code.co_filename)
-            if mine:
+            found = known.get(id(code))
+            if found is None:
+                found = known[id(code)] = (code, self.listener.is_user(code.co_filename))
+            if found[1]:
                 return frame
             frame = frame.f_back
         return None

@@ -130,7 +130,9 @@ def host_rate(stream: OpStream, costs: CallCosts, *, cpu_step_ns: Interval | Non
     # less, the CPU's operations are cheaper than the model has them (an optimizer's loop); that tells nothing of a GPU's.
     script = max(1.0, rate / probed)
     own_work = (host.scale_mid if host.own_scale is None else host.own_scale) / probed
-    return HostRate(host.scale_mid * script, own_work, math.hypot(sigma, host_sigma), probed, share)
+    # A preset's scale owes nothing to this machine's probe; only what the script's own residual adds to it is uncertain with it.
+    of_script = sigma if host.own_scale is not None or script > 1.0 else 0.0
+    return HostRate(host.scale_mid * script, own_work, math.hypot(of_script, model.step_log_sd, host_sigma), probed, share)
 
 
 def times_at(stream: OpStream, costs: CallCosts, rate: HostRate) -> HostTimes:
@@ -192,11 +194,10 @@ def _pause_share(split: CpuSplit, prior: float, cpu_step_ns: Interval | None, st
 def _rate(
     split: CpuSplit, share: float, prior: float, cpu_step_ns: Interval | None, steps: int, cpu: Cpu, model: HostModel
 ) -> tuple[float, float]:
-    """This host's framework rate for this script, and the log error of a GPU step's issuing time by it.
+    """This host's framework rate for this script, and its log error.
 
     The probe knows the host and not the script, so it weighs by how scripts' Python differs (`gap_log_sd`). The residual knows
-    the script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd` already: it is not added
-    again.
+    the script, and the less the more of the step is kernels. How scripts differ is part of `step_log_sd`, which the caller adds.
     """
     probe_sd = _PROBE_ERROR if cpu.dispatch_us is not None else _UNKNOWN_HOST
     prior_sd = math.hypot(model.gap_log_sd, probe_sd)
@@ -210,7 +211,7 @@ def _rate(
             timing = (cpu_step_ns.high - cpu_step_ns.low) * steps / (2 * _Z90)
             residual_sd = math.hypot(_PROBE_ERROR, _KERNEL_ERROR * kernels / left, timing / left)
             weight, mean = weight + 1 / residual_sd**2, mean + math.log(left / said) / residual_sd**2
-    return math.exp(mean / weight), math.hypot(min(probe_sd, 1 / math.sqrt(weight)), model.step_log_sd)
+    return math.exp(mean / weight), min(probe_sd, 1 / math.sqrt(weight))
 
 
 def _steady(stream: OpStream, column: str) -> NDArray[np.float64]:

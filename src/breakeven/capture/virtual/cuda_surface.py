@@ -340,8 +340,14 @@ def _only(index: int) -> int:
 
 
 def public_names(module: ModuleType) -> list[str]:
-    """Names of a module without a leading underscore."""
-    return [name for name in dir(module) if not name.startswith("_")]
+    """Names of a module without a leading underscore; other packages that it imports (NVML's bindings) are none of its own."""
+    names = [name for name in dir(module) if not name.startswith("_")]
+    return [name for name in names if not _is_foreign(getattr(module, name, None), module)]
+
+
+def _is_foreign(value: object, module: ModuleType) -> bool:
+    package = module.__name__.partition(".")[0]
+    return isinstance(value, ModuleType) and value.__name__.partition(".")[0] != package
 
 
 __all__ = ["AS_IS", "CUDA_DEVICE", "UNSUPPORTED", "Surface", "public_names"]
