@@ -118,8 +118,19 @@ def page(note: str) -> str:
     return f"{HEAD.format(note=note)}\nCPU: {cpu['cpu']}, {cpu['cores']} cores.\n\n{table().replace('EXAMPLES', '../examples')}"
 
 
+def in_index(index: str) -> str:
+    """docs/index.md with the page's line after that of sweeps."""
+    if "](summary.md)" in index:
+        return index
+    head, mark, rest = index.partition("- [Prices of single operations]")
+    return f"{head}- [Which device the examples want](summary.md): six scripts on four GPUs and the CPU.\n{mark}{rest}"
+
+
 def in_readme(readme: str) -> str:
-    """README.md with the table between its marks."""
+    """README.md with the table between its marks, which stand before its last section where there are none yet."""
+    if BEGIN not in readme:
+        head, mark, rest = readme.partition("## More\n")
+        readme = f"{head}{BEGIN}\n{END}\n\n{mark}{rest}"
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
     return f"{before}{BEGIN}\n{table().replace('EXAMPLES', 'examples')}{END}{after}"

@@ -16,6 +16,8 @@ from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
 from breakeven.results.compared import Change, CompareReport
+from breakeven.results.runs import DeviceGate, GateReport, RunRow, RunsReport
+from breakeven.results.settled import CardState, Score, SettleReport, Unsettled
 from breakeven.results.swept import (
     Cell,
     CellDevice,
@@ -27,13 +29,14 @@ from breakeven.results.swept import (
     Payback,
     SweepReport,
     SweptParameter,
-)  # fmt: skip
+)
 from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
     SweepReport, SweptParameter, Cell, CellDevice, Crossing, Contour, ContourPoint, Payback, Cost, LawCheck,
+    GateReport, DeviceGate, RunsReport, RunRow, SettleReport, Score, Unsettled, CardState,
 )  # fmt: skip
 
 

@@ -274,6 +274,18 @@ def test_a_full_disk_gets_one_line_and_keeps_what_was_finished(tmp_path: Path) -
     assert kept == f"kept {len(finished)}"
 
 
+def test_a_run_that_does_not_fit_leaves_nothing(tmp_path: Path) -> None:
+    (tmp_path / "disk").mkdir()
+    (tmp_path / "write.py").write_text(
+        "import sys\nfrom breakeven import store\nfrom breakeven.errors import InputError\ntry:\n"
+        "    store.write_run(sys.argv[1], 'why', store.Whole({}, {}, {'answer.json': b'x' * 200_000}))\n"
+        "except InputError as error:\n    print(error)\n"
+    )
+    disk = tmp_path / "disk"
+    lines = in_a_small_disk(disk, f"{sys.executable} {tmp_path}/write.py {disk}/run; ls -A {disk}")
+    assert lines == [f"cannot write {disk}/run: the disk is full; make room, or choose another place"]
+
+
 def test_a_read_only_store_gets_one_line(tmp_path: Path) -> None:
     (tmp_path / "disk").mkdir()
     (tmp_path / "write.py").write_text(WRITER)
@@ -284,3 +296,12 @@ def test_a_read_only_store_gets_one_line(tmp_path: Path) -> None:
     )
     assert lines == ["0", *(f"refused: cannot write {name}: the folder is read-only; choose another place" for name in
                             (run, f"{run}2"))]  # fmt: skip
+
+
+def test_the_page_s_own_example_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, root: Path) -> None:
+    import re
+
+    (example,) = re.findall(r"```python\n(.*?)```", (root / "docs" / "runs.md").read_text(encoding="utf-8"), re.S)
+    monkeypatch.chdir(tmp_path)
+    exec(compile(example, "docs/runs.md", "exec"), {})
+    assert pl.read_parquet("runs/mine/cells.parquet")["ms"].to_list() == [pytest.approx(1.6), 3.2, 6.4]

@@ -1,12 +1,13 @@
 """What differs between two answers on one device, cause by cause, and whether it is more than the answers' own uncertainty.
 
-Two predictions of one device by one version err together: their prices come from the same formulas. What sets them apart is the
-measured step that the host's speed was found from, so its spread, and not the prediction's whole interval, says what is real.
+Two predictions of one device by one version on one kind of CPU err together: their prices come from the same formulas. What sets
+them apart is the measured step and the probe that the host's speed was found from; so the spread of these, and not the whole
+interval of the prediction, says what is real.
 """
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 from breakeven.diagnose.imported.comparison import FINDING_OF
 from breakeven.results.compared import Change
@@ -31,9 +32,7 @@ def common_devices(first: WhyReport, second: WhyReport) -> tuple[str, ...]:
 def changes_on(first: WhyReport, second: WhyReport, device: str) -> tuple[Change, ...]:
     """Every cause that either answer has for a device, second less first, the largest change first."""
     one, two = _device(first, device), _device(second, device)
-    spreads = _spread(first, one), _spread(second, two)
-    if not _same_formulas(first, second, one, two):
-        spreads = _own_spread(one), _own_spread(two)
+    spreads = _spreads(first, second, one, two)
     before, after = ({part.cause: part.ms for part in d.account} for d in (one, two))
     found = []
     for cause in dict.fromkeys([*before, *after]):
@@ -50,13 +49,10 @@ def gate_on(first: WhyReport, second: WhyReport, device: str, tolerance: float) 
     before, after = _step(one), _step(two)
     allowed = tolerance * before.mid
     grew = tuple(c for c in changes_on(first, second, device) if c.real and c.ms > allowed)
-    shared = _same_formulas(first, second, one, two)
-    ends = [
-        _around(step.mid, _spread(report, this) if shared else _own_spread(this))
-        for report, this, step in ((first, one, before), (second, two, after))
-    ]
+    spreads = _spreads(first, second, one, two)
+    ends = _around(before.mid, spreads[0]), _around(after.mid, spreads[1])
     step_grew = after.mid - before.mid > allowed and _apart(*ends)
-    return DeviceGate(device, two.source, (before, after), grew, step_grew)
+    return DeviceGate(device, two.source, (before, after), grew, step_grew, step_grew or bool(grew))
 
 
 def _device(report: WhyReport, name: str) -> DeviceResult:
@@ -69,16 +65,38 @@ def _step(device: DeviceResult) -> Interval:
     return device.step_ms
 
 
+def _spreads(first: WhyReport, second: WhyReport, one: DeviceResult, two: DeviceResult) -> tuple[Interval, Interval]:
+    """Relative uncertainty of each one's times, as far as it sets them apart."""
+    if not _same_formulas(first, second, one, two):
+        return _own_spread(one), _own_spread(two)
+    probe = _probe_change(first, second)
+    spreads = (_own_spread(_measured(report) or device) for report, device in ((first, one), (second, two)))
+    before, after = (Interval(spread.low / probe, 1.0, spread.high * probe) for spread in spreads)
+    return before, after
+
+
 def _same_formulas(first: WhyReport, second: WhyReport, one: DeviceResult, two: DeviceResult) -> bool:
     """Whether both are predictions that err together."""
-    predicted = one.source == two.source == "predicted"
-    return predicted and first.versions.get(_VERSION) == second.versions.get(_VERSION)
+    if one.source != "predicted" or two.source != "predicted" or first.versions.get(_VERSION) != second.versions.get(_VERSION):
+        return False
+    places = [(_said(report, _CPU, "model"), _said(report, "host", "name")) for report in (first, second)]
+    return None not in places[0] and places[0] == places[1]
 
 
-def _spread(report: WhyReport, this: DeviceResult) -> Interval:
-    """Relative uncertainty of a device's times where the formulas' part of it is shared."""
-    measured = next((d for d in report.devices if d.name == _CPU and d.source == "measured" and d.step_ms), None)
-    return _own_spread(measured if measured is not None else this)
+def _measured(report: WhyReport) -> DeviceResult | None:
+    return next((d for d in report.devices if d.name == _CPU and d.source == "measured" and d.step_ms), None)
+
+
+def _probe_change(first: WhyReport, second: WhyReport) -> float:
+    """By what factor the probe of the host differs, 1 or more: a predicted host's times follow it, whatever the script does."""
+    probes = [_said(report, _CPU, "dispatch_us") for report in (first, second)]
+    if not all(isinstance(us, (int, float)) and us > 0 for us in probes):
+        return 1.0
+    return float(max(probes) / min(probes))
+
+
+def _said(report: WhyReport, part: str, name: str) -> Any:  # Any: a JSON value
+    return (report.machine.get(part) or {}).get(name)
 
 
 def _own_spread(device: DeviceResult) -> Interval:

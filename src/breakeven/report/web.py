@@ -7,13 +7,16 @@ from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
 
+import polars as pl
 from jinja2 import Environment
 
+from breakeven.report.numbers import digits
 from breakeven.report.screen import Page, as_text
 from breakeven.report.text import clean
 from breakeven.results.runs import RunRow, RunsReport
 
 _WIDTH = 110
+_ROWS, _DIGITS, _LONGEST = 200, 4, 120
 _TEMPLATE = "runs.html.j2"
 
 
@@ -23,6 +26,16 @@ class Link:
 
     href: str
     text: str
+
+
+@dataclass(frozen=True)
+class Grid:
+    """A table of a page; of what is too long the beginning."""
+
+    title: str
+    header: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    left_out: int = 0
 
 
 @dataclass(frozen=True)
@@ -55,6 +68,23 @@ def text_page(title: str, body: Page | None, links: Sequence[Link] = (), warning
     """A page of the terminal as a page of the browser, with links above it."""
     shown = as_text(body, _WIDTH) if body is not None else ""
     return _page(title, body=shown, links=links, warnings=warnings)
+
+
+def tables_page(title: str, grids: Sequence[Grid], links: Sequence[Link] = (), warnings: Sequence[str] = ()) -> bytes:
+    """Tables below each other."""
+    return _page(title, grids=grids, links=links, warnings=warnings)
+
+
+def grid_of(name: str, frame: pl.DataFrame) -> Grid:
+    """A table of a run: its first rows, numbers to four digits."""
+    rows = tuple(tuple(_cell(value) for value in row) for row in frame.head(_ROWS).iter_rows())
+    return Grid(name, tuple(clean(c) for c in frame.columns), rows, max(0, frame.height - _ROWS))
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "–"
+    return digits(value, _DIGITS) if isinstance(value, float) else clean(str(value))[:_LONGEST]
 
 
 def _at(ids: Sequence[str], position: int) -> str | None:

@@ -55,6 +55,7 @@ class DeviceGate:
         step_ms: of the baseline and of the run.
         grew: causes that take more, really and by more than the tolerance; the largest first.
         step_grew: the step as a whole does.
+        worse: either of them.
     """
 
     device: str
@@ -62,11 +63,7 @@ class DeviceGate:
     step_ms: tuple[Interval, Interval]
     grew: tuple[Change, ...]
     step_grew: bool
-
-    @property
-    def worse(self) -> bool:
-        """Whether anything grew."""
-        return self.step_grew or bool(self.grew)
+    worse: bool
 
 
 @dataclass(frozen=True)

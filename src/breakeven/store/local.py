@@ -18,6 +18,7 @@ from breakeven.errors import InputError
 #: Files that are being written end in this and begin with a dot; readers pass them over, the next writer removes them.
 _UNFINISHED: Final = ".part"
 _LOCK: Final = ".writer"
+_KEPT: Final = "the disk is full; what was finished is kept: make room and go on with --resume"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _BARRED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
 #: What a file system says that has no files without a name.
@@ -96,7 +97,7 @@ class Local:
                 raise
             _sync_folder(target.absolute().parent)
         except OSError as error:
-            self._say(error)
+            self._say(error, full="the disk is full; make room, or choose another place")
 
     def check(self) -> None:
         """Makes sure that the folder could be made.
@@ -163,10 +164,10 @@ class Local:
                 f"{self.name} is being written by another breakeven process; wait for it, or choose another folder"
             ) from error
 
-    def _say(self, error: OSError) -> NoReturn:
+    def _say(self, error: OSError, full: str = _KEPT) -> NoReturn:
         """One line for what the system says."""
         if error.errno in _FULL:
-            told = "the disk is full; what was finished is kept: make room and go on with --resume"
+            told = full
         elif error.errno in _BARRED:
             told = "the folder is read-only; choose another place"
         elif error.errno in (errno.ENOTEMPTY, errno.EEXIST):

@@ -50,6 +50,8 @@ def kept(path: str) -> Kept:
     """
     file = Path(path)
     if file.is_file():
+        if not is_kept(path):
+            raise InputError(f"{path} is neither a run (`breakeven why --out DIR` keeps one) nor the JSON of `why`")
         try:
             return Kept(path, read_why(file.read_bytes(), path))
         except OSError as error:

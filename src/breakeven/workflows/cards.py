@@ -10,6 +10,19 @@ from breakeven.results import Interval
 from breakeven.results.settled import CardState
 from breakeven.store.cards import read_card
 
+#: What stands in each sentence of `said_of_cards`.
+PRICED_WITH = "is priced with your card"
+
+
+def check_cards(devices: Iterable[str]) -> None:
+    """Reads the cards of these devices, so that a damaged one is told before a script has run for minutes.
+
+    Raises:
+        InputError: one cannot be read.
+    """
+    for device in devices:
+        read_card(device)
+
 
 def correction_for(device: str, host: str) -> Correction | None:
     """What settled forecasts taught about a device in a host; None: nothing.
@@ -37,7 +50,7 @@ def said_of_cards(evidence: Iterable[Evidence], host: str) -> tuple[str, ...]:
 def _sentence(state: CardState) -> str:
     jobs = "one settled forecast" if state.lessons == 1 else f"{state.lessons} settled forecasts"
     return (
-        f"{state.device} is priced with your card ({jobs}): its own times {_times(state.device_factor)}, its host's "
+        f"{state.device} {PRICED_WITH} ({jobs}): its own times {_times(state.device_factor)}, its host's "
         f"{_times(state.host_factor)}; `breakeven settle --undo` takes the last one back."
     )
 

@@ -9,6 +9,7 @@ from breakeven.results import DeviceResult, WhyReport
 from breakeven.results.compared import CompareReport
 from breakeven.results.runs import GateReport
 from breakeven.workflows.answers import Kept, is_kept, kept
+from breakeven.workflows.cards import PRICED_WITH
 
 #: Part of the baseline's step that a cause may take on top before the gate closes; `--tolerance` sets another.
 TOLERANCE = 0.05
@@ -102,4 +103,6 @@ def _warnings(one: Kept, two: Kept) -> tuple[str, ...]:
     cpus = [(answer.report.machine.get("cpu") or {}).get("model") for answer in (one, two)]
     if None not in cpus and cpus[0] != cpus[1]:
         said.append(f"the CPU is a {cpus[0]} in the first and a {cpus[1]} in the second")
+    told = [{warning for warning in answer.report.warnings if PRICED_WITH in warning} for answer in (one, two)]
+    said += [f"not the same card: {warning}" for warning in sorted(told[0] ^ told[1])]
     return tuple(said)

@@ -9,6 +9,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 
 from breakeven import store
+from breakeven.diagnose.imported.profiler_cost import without_profiler
 from breakeven.errors import InputError, NoAnswer, UnknownDevice
 from breakeven.machine.gpus import find_gpu
 from breakeven.results import Interval, WhyReport
@@ -18,6 +19,7 @@ from breakeven.store.run import Run
 from breakeven.store.search import runs_in
 from breakeven.workflows.answers import is_kept, kept
 from breakeven.workflows.cards import card_state
+from breakeven.workflows.trace import looked_at
 
 _Z90 = 1.6448536269514722
 
@@ -170,12 +172,12 @@ def _measured(report: WhyReport, path: str) -> Iterator[Measurement]:
 
 
 def _traced(path: str) -> Measurement:
-    """The median step of a profiler's trace; which job it is of, the user vouches for."""
+    """The step of a profiler's trace, less what the profiler cost where that is known; of which job, the user vouches for."""
     if not Path(path).exists():
         raise InputError(f"no such run or trace: {path}")
-    from breakeven.workflows.trace import looked_at
-
-    evidence = looked_at((Path(path),)).evidence
+    look = looked_at((Path(path),))
+    evidence = look.evidence
     if evidence.step_ms is None or evidence.steps is None:
         raise NoAnswer(f"{path} marks no steps, so it does not say how long one takes")
-    return Measurement(None, "cpu" if evidence.on_cpu else evidence.device, evidence.step_ms, "step", path, "")
+    step = without_profiler(evidence, look.trace.source) or evidence.step_ms
+    return Measurement(None, "cpu" if evidence.on_cpu else evidence.device, step, "step", path, "")

@@ -20,7 +20,8 @@ RUNNER = "breakeven.sweep.step_runner"
 
 def sweep_steps(
     make_step: Callable[..., Callable[[], Any]], grid: Mapping[str, Sequence[Value]],
-    devices: Sequence[str] = ("cpu", "Tesla T4"), *, host: str | None = None, engine: str = "local", address: str | None = None, out: str | None = None,
+    devices: Sequence[str] = ("cpu", "Tesla T4"), *, host: str | None = None, engine: str = "local",
+    address: str | None = None, out: str | None = None,
     resume: bool = False, measure: int | None = None, seconds: float | None = None, epoch: int | None = None,
 ) -> SweepReport:  # fmt: skip
     """Say from which size on which device wins, for a training step made by a function.

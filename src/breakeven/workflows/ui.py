@@ -20,7 +20,7 @@ from breakeven import store
 from breakeven.errors import BreakevenError, InputError
 from breakeven.report.compare import render_compare
 from breakeven.report.terminal import render
-from breakeven.report.web import Link, key_of, list_page, text_page
+from breakeven.report.web import Link, grid_of, key_of, list_page, tables_page, text_page
 from breakeven.results.runs import RunRow
 from breakeven.store.run import Run
 from breakeven.workflows.answers import answer_in
@@ -31,7 +31,9 @@ from breakeven.workflows.runs import runs
 _LOOPBACK: Final = "127.0.0.1"
 _NAMES: Final = (_LOOPBACK, "localhost")
 _HTML: Final = "text/html; charset=utf-8"
-_OWN: Final = "default-src 'none'; style-src 'unsafe-inline'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+_OWN: Final = (
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
 _KEPT: Final = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data: blob:; font-src data:; worker-src blob:"
@@ -140,7 +142,8 @@ def _run(folder: str, asked: str, file: str | None) -> Response:
             HTTPStatus.OK,
             text_page(row.path, lambda width, ascii_only: render(report, width, ascii_only), links, run.warnings),
         )
-    return Response(HTTPStatus.OK, text_page(row.path, None, links, _described(run)))
+    grids = [grid_of(name, frame) for name in run.table_names() if (frame := run.table(name)) is not None]
+    return Response(HTTPStatus.OK, tables_page(row.path, grids, links, _described(run)))
 
 
 def _named(file: str) -> str:
@@ -151,8 +154,7 @@ def _described(run: Run) -> tuple[str, ...]:
     """What can be said of a run that is no answer of `why`."""
     head = run.head
     state = "finished" if head.finished else "not finished"
-    tables = ", ".join(f"{name}.parquet" for name in run.table_names()) or "none"
-    return (f"{head.kind} {head.title}: {state}, {len(run.keys())} parts; tables: {tables}", *run.warnings)
+    return (f"{head.kind} {head.title}: {state}, {len(run.keys())} parts", *run.warnings)
 
 
 def _compared(folder: str, first: str, second: str) -> Response:

@@ -31,7 +31,7 @@ from breakeven.results.facts import Facts, Threads, facts_of
 from breakeven.stats import Estimate
 from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
-from breakeven.workflows.cards import correction_for, said_of_cards
+from breakeven.workflows.cards import check_cards, correction_for, said_of_cards
 from breakeven.workflows.cpu_side import cpu_side, recorded, step_of
 from breakeven.workflows.probing import probed_cpu
 from breakeven.workflows.progress import in_words
@@ -81,6 +81,7 @@ def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -
         NoAnswer: nothing ran that could be timed.
     """
     gpus = [find_gpu(name) for name in request.gpus]
+    check_cards(gpu.name for gpu in gpus)
     probed: list[tuple[Cpu, tuple[str, ...]]] = []
     caught = capture(_asked(request), in_words(on_progress), lambda: probed.append(probed_cpu()))
     cpu, doubts = probed[0] if probed else probed_cpu()
