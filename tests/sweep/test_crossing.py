@@ -95,8 +95,8 @@ def scaled(values: list[float]) -> tuple[Floats, Floats]:
 @pytest.mark.parametrize(
     ("second", "outcome", "value", "said"),
     [
-        ([0.5] * 9, "always", None, "wins at every batch from 16 to 4,100"),
-        ([2.0] * 9, "never", None, "wins at no batch from 16 to 4,100"),
+        ([0.5] * 9, "always", None, "wins at every batch from 16 to 4,096"),
+        ([2.0] * 9, "never", None, "wins at no batch from 16 to 4,096"),
         ([4.0] * 4 + [0.25] * 5, "from", 2**0.5 * 128, "From a batch of about 180"),
         ([0.25] * 4 + [4.0] * 5, "up_to", 2**0.5 * 128, "Up to a batch of about 180"),
         ([4.0] * 3 + [0.25] * 3 + [4.0] * 3, "between", 2**0.5 * 64, "From a batch of about 91 (91 to 91) to one of about 720"),
@@ -117,4 +117,4 @@ def test_an_end_outside_the_range_is_none_and_said() -> None:
     assert found.outcome == "from"
     assert found.low is None
     assert found.high is None
-    assert "under 16 to over 4,100" in found.sentence
+    assert "under 16 to over 4,096" in found.sentence

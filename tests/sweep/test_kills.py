@@ -53,8 +53,9 @@ def check_kills(tmp_path: Path, kills: int, seed: int) -> None:
         before = set(store.open(str(folder)).keys()) if folder.is_dir() else set()
         said = kill(folder, notes, random_)
         kept = store.open(str(folder))
-        assert before | said <= set(kept.keys()), f"kill {run}: a finished cell is gone"
-        assert all(kept.get(key) == {"value": key.replace(" ", "-")} for key in kept.keys())
+        there = kept.keys()
+        assert before | said <= set(there), f"kill {run}: a finished cell is gone"
+        assert all(kept.get(key) == {"value": key.replace(" ", "-")} for key in there)
         assert not kept.warnings
         done += kept.head.finished
     folder, notes = tmp_path / f"run{done}", tmp_path / f"notes{done}"

@@ -66,6 +66,12 @@ def chart(report: SweepReport) -> Any:  # an Altair chart: its classes are gener
     return altair.hconcat(*parts).configure_axis(grid=False).configure_view(stroke=None)
 
 
+def _data(rows: list[dict[str, object]]) -> Any:  # an Altair class: they are generated
+    import altair
+
+    return altair.Data(values=rows)  # type: ignore[no-untyped-call]  # Altair leaves it without types
+
+
 def _is_number(value: Value) -> bool:
     return isinstance(value, (int, float)) and not isinstance(value, bool)
 
@@ -76,7 +82,7 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
 
     held = {p.name: p.values[len(p.values) // 2] for p in report.parameters if p.name != name}
     rows = [row for cell in _fitting(report, held) for row in _rows(cell, name)]
-    base = altair.Chart(altair.Data(values=rows)).encode(
+    base = altair.Chart(_data(rows)).encode(
         x=altair.X("x:Q", title=name, scale=altair.Scale(type="log", nice=False)),
         color=altair.Color("device:N", scale=colours, title="Device"),
     )
@@ -94,7 +100,7 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
         if c.parameter == name and c.value is not None and all(c.at.get(n) == v for n, v in held.items())
     ]
     if crossed:
-        rule = altair.Chart(altair.Data(values=crossed)).encode(color=altair.Color("device:N", scale=colours))
+        rule = altair.Chart(_data(crossed)).encode(color=altair.Color("device:N", scale=colours))
         layers.append(rule.mark_rule(strokeWidth=2).encode(x="x:Q"))
         layers.append(rule.mark_rect(opacity=0.08).encode(x="low:Q", x2="high:Q"))
     title = "points: measured; dashed: predicted or between; bands and bars: 90 %"
@@ -130,7 +136,7 @@ def _map(report: SweepReport, x: str, y: str, colours: Any) -> Any:
     ]
     order = {p.name: [str(v) for v in p.values] for p in report.parameters}
     cells = (
-        altair.Chart(altair.Data(values=rows))
+        altair.Chart(_data(rows))
         .mark_rect()
         .encode(
             x=altair.X("x:O", title=x, sort=order[x]),
@@ -150,7 +156,7 @@ def _bars(report: SweepReport, colours: Any) -> Any:
         for cell in report.cells
         for d in cell.devices
     ]
-    return altair.Chart(altair.Data(values=rows)).mark_bar().encode(
+    return altair.Chart(_data(rows)).mark_bar().encode(
         x=altair.X("mid:Q", title="one step, ms"), y=altair.Y("device:N", title=None), row=altair.Row("cell:N", title=None),
         color=altair.Color("device:N", scale=colours, title="Device"),
     )  # fmt: skip

@@ -144,7 +144,7 @@ def _answer(
 def _sentence(
     line: Line, outcome: str, value: float | None, ends: tuple[float | None, float | None], until: float | None, wins: float
 ) -> str:
-    span = f"from {figures(float(line.values[0]))} to {figures(float(line.values[-1]))}"
+    span = f"from {end(line.values[0])} to {end(line.values[-1])}"
     where = "".join(f", {name} {given}" for name, given in line.at.items())
     today = f"; today it is {line.today}" if line.today is not None else ""
     if outcome == "always":
@@ -153,14 +153,23 @@ def _sentence(
     if outcome == "never":
         chance = f"; that it does somewhere has a probability of {wins:.0%}" if wins > LOW else ""
         return f"The {line.name} wins at no {line.parameter} {span}{where}{chance}{today}."
-    low = figures(ends[0]) if ends[0] is not None else f"under {figures(float(line.values[0]))}"
-    high = figures(ends[1]) if ends[1] is not None else f"over {figures(float(line.values[-1]))}"
+    low = figures(ends[0]) if ends[0] is not None else f"under {end(line.values[0])}"
+    high = figures(ends[1]) if ends[1] is not None else f"over {end(line.values[-1])}"
     about = f"{line.parameter} of about {figures(value or 0.0)} ({low} to {high})"
     if outcome == "from":
         return f"From a {about} on{where}, the {line.name} wins{today}."
     if outcome == "up_to":
         return f"Up to a {about}{where}, the {line.name} wins{today}."
     return f"From a {about} to one of about {figures(until or 0.0)}{where}, the {line.name} wins{today}."
+
+
+def end(value: float) -> str:
+    """An end of the range, which is known as it was typed.
+
+    >>> end(4096.0), end(0.25)
+    ('4,096', '0.25')
+    """
+    return f"{value:,.0f}" if value == round(value) else f"{value:g}"
 
 
 def figures(value: float) -> str:
