@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from breakeven.diagnose.imported.comparison import FINDING_OF
+from breakeven.machine.hosts import THIS_MACHINE
 from breakeven.results.compared import Change
 from breakeven.results.records import DeviceResult, Interval, WhyReport
 from breakeven.results.runs import DeviceGate
@@ -89,6 +90,8 @@ def _measured(report: WhyReport) -> DeviceResult | None:
 
 def _probe_change(first: WhyReport, second: WhyReport) -> float:
     """By what factor the probe of the host differs, 1 or more: a predicted host's times follow it, whatever the script does."""
+    if _said(first, "host", "name") != THIS_MACHINE:  # a preset owes nothing to this machine's probe
+        return 1.0
     probes = [_said(report, _CPU, "dispatch_us") for report in (first, second)]
     if not all(isinstance(us, (int, float)) and us > 0 for us in probes):
         return 1.0
