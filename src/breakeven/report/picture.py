@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
@@ -66,10 +66,10 @@ def chart(report: SweepReport) -> Any:  # an Altair chart: its classes are gener
     return altair.hconcat(*parts).configure_axis(grid=False).configure_view(stroke=None)
 
 
-def _data(rows: list[dict[str, object]]) -> Any:  # an Altair class: they are generated
+def _data(rows: Sequence[Mapping[str, object]]) -> Any:  # an Altair class: they are generated
     import altair
 
-    return altair.Data(values=rows)  # type: ignore[no-untyped-call]  # Altair leaves it without types
+    return altair.Data(values=list(rows))  # type: ignore[no-untyped-call]  # Altair leaves it without types
 
 
 def _is_number(value: Value) -> bool:
