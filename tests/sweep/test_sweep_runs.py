@@ -119,6 +119,18 @@ def test_what_cannot_be_swept_from_python_is_said(step: Any, grid: Any, says: st
         breakeven.sweep(step, grid)  # type: ignore[operator]
 
 
+@pytest.mark.slow
+def test_a_script_that_fails_in_every_cell_is_exit_3_and_leaves_a_json(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    script, out = tmp_path / "train.py", tmp_path / "a.json"
+    script.write_text("HIDDEN = 3\nraise RuntimeError(f'no {HIDDEN}')\n")
+    assert cli.main(["sweep", str(script), "--vary", "hidden=5", "-q", "--json", str(out)]) == 3
+    assert "no 5" in capsys.readouterr().err
+    said = json.loads(out.read_text())
+    assert (said["failed"], said["cells"]) == ("script-failed", [])
+
+
 @pytest.mark.parametrize(
     ("options", "says"),
     [

@@ -11,7 +11,7 @@ import typer
 from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.cli.why import DEFAULT_GPU
-from breakeven.errors import InputError
+from breakeven.errors import BreakevenError, InputError
 from breakeven.report.writing import check_target, write_whole
 from breakeven.results.swept import SweepReport
 
@@ -59,8 +59,14 @@ def command(
         seconds=seconds, mark=mark, engine=engine, address=address, out=out, resume=resume, measure=measure, prices=prices,
         epoch=epoch,
     )  # fmt: skip
-    with stdout_kept(json == STDOUT), progress_on(sys.stderr, quiet, shared=False) as on_progress:
-        report = sweep(request, on_progress)
+    try:
+        with stdout_kept(json == STDOUT), progress_on(sys.stderr, quiet, shared=False) as on_progress:
+            report = sweep(request, on_progress)
+    except InputError:
+        raise
+    except BreakevenError as error:
+        _hand_over_nothing(script, error, json)
+        raise
     _hand_over(report, json, html, picture)
 
 
@@ -78,6 +84,17 @@ def _check(script: str, measure: int | None, epoch: int | None, json: str | None
         from breakeven.report.picture import check_picture
 
         check_picture(picture)
+
+
+def _hand_over_nothing(script: str, error: BreakevenError, json: str | None) -> None:
+    """The JSON of an answer that could not be given."""
+    from breakeven.report.json import encode
+
+    empty = SweepReport(
+        script=script, parameters=(), cells=(), crossings=(), contours=(), paybacks=(), costs=(), checks=(), runs={},
+        error=str(error), failed=error.slug,
+    )  # fmt: skip
+    write_json(json, encode(empty))
 
 
 def _hand_over(report: SweepReport, json: str | None, html: str | None, picture: str | None) -> None:

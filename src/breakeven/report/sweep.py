@@ -65,10 +65,10 @@ def _map(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
     second = report.parameters[1] if len(report.parameters) > 1 else None
     yield paper.text("Which device is fastest (small letter: under 95 % sure)", style="bold")
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), header_style="dim")
-    table.add_column(paper.text(f"  {first.name}"), justify="right")
+    table.add_column(paper.text(f"  {first.name}"), justify="right", overflow="fold")
     columns = [None] if second is None else list(second.values)[:_MOST_COLUMNS]
     for value in columns:
-        table.add_column(paper.text("" if second is None else str(value)), justify="right")
+        table.add_column(paper.text("" if second is None else str(value)), justify="right", overflow="fold")
     rest = {p.name: p.values[0] for p in report.parameters[2:]}
     for value in first.values:
         cells = [_cell(report, first.name, value, second.name if second else None, other, rest) for other in columns]
@@ -126,7 +126,7 @@ def _worth(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
         yield paper.text("What it costs, each device at its best cell", style="bold")
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         for heading in ("  Device", "An hour", "A million samples", "An epoch", "At most", "By the list of"):
-            table.add_column(paper.text(heading))
+            table.add_column(paper.text(heading), overflow="fold")
         for cost in report.costs:
             table.add_row(*(paper.text(word) for word in _cost(cost, paper)))
         yield table

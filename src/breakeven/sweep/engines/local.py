@@ -43,9 +43,13 @@ class Local:
         yield from self._together([t for t in waiting if not t.exclusive])
 
     def close(self) -> None:
-        """Ends the workers."""
+        """Ends the workers, whatever they are at."""
         if self._pool is not None:
+            # Private until Python 3.14 (`kill_workers`): else leaving would wait for the cells that are under way.
+            workers = list((getattr(self._pool, "_processes", None) or {}).values())
             self._pool.shutdown(wait=False, cancel_futures=True)
+            for worker in workers:
+                worker.kill()
             self._pool = None
 
     def _together(self, tasks: list[Task]) -> Iterator[Done]:
