@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __version__ = "0.1.0"
+
+#: Name → module and name in it: imported when asked for, so that `import breakeven` is free.
+_LAZY = {"time": ("breakeven.workflows.time", "time_here")}
 
 
 def step() -> None:
@@ -19,10 +24,16 @@ def step() -> None:
         mark()
 
 
-def __getattr__(name: str) -> object:
-    """`breakeven.sweep` without an import of its own: loaded when it is first asked for."""
-    if name == "sweep":
-        from importlib import import_module
+def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below must not be seen to import those above
+    from importlib import import_module
 
+    if name == "sweep":  # the room itself, which can be called
         return import_module("breakeven.sweep")
-    raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
+    module, attribute = _LAZY[name]
+    return getattr(import_module(module), attribute)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LAZY})

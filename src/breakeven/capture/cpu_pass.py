@@ -1,8 +1,8 @@
 """Device moves patched to the CPU, once: a script that says `cuda` runs as the same script with `cuda` replaced by `cpu`.
 
 Only what names a device is wrapped (`to`, `cuda`, factories, `load`, autocast …); no mode is active and no operation is
-intercepted, so that the hot path is PyTorch's own. What a tensor says of its `device` stays the truth; `is_cuda` follows the script
-where the script itself asks, since scripts make sure by it that their moves have worked.
+intercepted, so that the hot path is PyTorch's own. What a tensor says of its `device` stays the truth; `is_cuda` follows the
+script where the script itself asks, since scripts make sure by it that their moves have worked.
 Not known: code that asks CUDA past PyTorch (pynvml, CuPy, Triton, custom extensions). Child process only.
 """
 

@@ -28,6 +28,8 @@ COMMANDS: tuple[Command, ...] = (
         "which device a training should run on, why it is slow, what to change",
         "the script's own arguments go after --",
     ),
+    Command("devices", "breakeven.cli.devices", "what is here, can it be used, and if not why"),
+    Command("time", "breakeven.cli.time", "honest timing of a job, a function or code, on devices that take turns"),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("compare", "breakeven.cli.compare", "two runs, or two traces: what differs, cause by cause"),
     Command(

@@ -1,0 +1,134 @@
+"""`time`: times a job, a function or code on some devices, in a child process; or a function of this process, for notebooks."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from breakeven.errors import NoAnswer
+from breakeven.measure.request import ANSWER, FUNCTION, PROGRESS, REQUEST, TimeRequest
+from breakeven.results.timing import TimeReport
+
+_POLL_S: Final = 0.2
+_GRACE_S: Final = 10.0
+
+
+def time_in_child(request: TimeRequest, on_progress: Callable[[str], None] = lambda text: None) -> TimeReport:
+    """Time what is asked for in a process of its own.
+
+    Returns:
+        The report; with `failed` set where the code failed, nothing is usable, or the user interrupted.
+
+    Raises:
+        NoAnswer: the process ended without a word.
+    """
+    with _folder() as place:
+        (place / REQUEST).write_bytes(msgspec.json.encode(request))
+        call = [sys.executable, "-m", "breakeven.measure.child", str(place)]
+        child = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
+        try:
+            _wait(child, place, on_progress)
+        finally:
+            if child.poll() is None:
+                child.kill()
+                child.wait()
+        if not (place / ANSWER).exists():
+            how = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
+            raise NoAnswer(f"the process that was timed ended without an answer ({how})")
+        return msgspec.json.decode((place / ANSWER).read_bytes(), type=TimeReport)
+
+
+@dataclass(frozen=True)
+class TimedHere:
+    """What `breakeven.time` hands back: prints itself, and shows as a table in a notebook.
+
+    Attributes:
+        report: the numbers.
+    """
+
+    report: TimeReport
+
+    def __str__(self) -> str:
+        from breakeven.report.screen import as_text
+        from breakeven.report.time import render_time
+
+        return as_text(lambda width, ascii_only: render_time(self.report, width, ascii_only), width=100).rstrip()
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from breakeven.report.time import time_table_html
+
+        return time_table_html(self.report)
+
+
+def time_here(
+    function: Callable[..., object], devices: str | Sequence[str] | None = None, *, seconds: float = 10.0, precision: float = 0.01
+) -> TimedHere:
+    """Time a function honestly, on one or several devices of this machine.
+
+    Args:
+        function: needs nothing, or a parameter `device`; where it then returns something to call, that is what is timed.
+        devices: names such as `cpu`, `cuda`, `mps`; by default the CPU, and the accelerator too where the function takes a device
+            and there is one.
+        seconds: longest time to measure.
+        precision: half width of the 95 % interval at which to stop, as a part of the median.
+
+    Raises:
+        InputError: the function cannot be called so, or there is no device of that name.
+        NoAnswer: a device is not usable here.
+
+    Example:
+        ``breakeven.time(lambda: a @ b)``; ``breakeven.time(step, devices=["cpu", "cuda"])``
+    """
+    from breakeven.measure.timing import time_function
+
+    names = (devices,) if isinstance(devices, str) else tuple(devices) if devices else _usual(function)
+    name = getattr(function, "__name__", type(function).__name__)
+    return TimedHere(time_function(function, TimeRequest(name, FUNCTION, devices=names, seconds=seconds, precision=precision)))
+
+
+def _usual(function: Callable[..., object]) -> tuple[str, ...]:
+    from breakeven.measure.known import present_backends
+    from breakeven.measure.targets import takes_device
+
+    here = tuple(backend.device for backend in present_backends())
+    if takes_device(function):
+        return here
+    return here[1:2] or ("cpu",)  # where there is an accelerator the function may use it: waiting for it harms no one
+
+
+def _wait(child: subprocess.Popen[bytes], place: Path, on_progress: Callable[[str], None]) -> None:
+    asked = False
+    while True:
+        try:
+            child.wait(_GRACE_S if asked else _POLL_S)
+            return
+        except subprocess.TimeoutExpired:
+            if asked:
+                return
+            if (place / PROGRESS).exists():
+                on_progress((place / PROGRESS).read_text(encoding="utf-8") or "starting")
+        except KeyboardInterrupt:
+            asked = True
+            os.kill(child.pid, signal.SIGINT)
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    folder = Path(tempfile.mkdtemp(prefix="breakeven-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
