@@ -63,7 +63,9 @@ def _row(change: Change, paper: Paper) -> Iterator[RenderableType]:
     yield paper.text(f"  {change.cause}" + (f": {words}" if words else ""))
     for ms in (change.first_ms, change.second_ms):
         yield paper.text(duration(ms, MEASURED_DIGITS) if ms else "–")
-    signed = f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
+    signed = (
+        f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
+    )
     yield paper.text(signed, style="bold" if change.real else "")
     yield paper.text("" if change.real or not change.ms else "within the spread", style="dim")
 
