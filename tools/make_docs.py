@@ -5,7 +5,11 @@ from __future__ import annotations
 import ast
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import summary_table
 
 from breakeven import errors
 from breakeven.remedies import REMEDIES
@@ -121,10 +125,21 @@ PAGES = {
 }
 
 
+def rewrite(path: pathlib.Path, change: Callable[[str], str]) -> None:
+    """A page made from what it says now."""
+    said = path.read_text(encoding="utf-8") if path.is_file() else ""
+    path.write_text(change(said).rstrip() + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Write the pages."""
     for name, page in PAGES.items():
         (ROOT / "docs" / name).write_text(page().rstrip() + "\n", encoding="utf-8")
+    if summary_table.DATA.is_file():
+        note = NOTE.format(source="`benchmarks/summary.json`")
+        rewrite(ROOT / "docs" / "summary.md", lambda _: summary_table.page(note))
+        rewrite(ROOT / "docs" / "index.md", summary_table.in_index)
+        rewrite(ROOT / "README.md", summary_table.in_readme)
     return 0
 
 

@@ -22,6 +22,18 @@ from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race
 from breakeven.results.runs import DeviceGate, GateReport, RunRow, RunsReport
 from breakeven.results.selftest import RuleScore, SelftestReport
 from breakeven.results.settled import CardState, Score, SettleReport, Unsettled
+from breakeven.results.swept import (
+    Cell,
+    CellDevice,
+    Contour,
+    ContourPoint,
+    Cost,
+    Crossing,
+    LawCheck,
+    Payback,
+    SweepReport,
+    SweptParameter,
+)
 from breakeven.results.timing import Doubt, Merit, TimeReport, Timing, Trap, Tuned
 from breakeven.results.traced import TraceReport
 
@@ -29,6 +41,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
     AskReport, Claim, Point,
+    SweepReport, SweptParameter, Cell, CellDevice, Crossing, Contour, ContourPoint, Payback, Cost, LawCheck,
     DevicesReport, HostFacts, Accelerator, User, Cause, TorchFacts, TimeReport, Timing, Doubt, Trap, Merit, Tuned,
     GateReport, DeviceGate, RunsReport, RunRow, SettleReport, Score, Unsettled, CardState,
     FixReport, Tried, Proof, Equality, Difference, Race, SelftestReport, RuleScore,

@@ -40,7 +40,7 @@ def run_child(path: str) -> None:
     overlay = _protect(spec)
     book = marks.Book()
     root = os.getcwd() if spec.module else os.path.dirname(request.target)
-    finder = marks.MarkingFinder(root, book, _split_mark(request.mark))
+    finder = marks.MarkingFinder(root, book, _split_mark(request.mark), request.substitutions)
     running = _prepare(spec, book, overlay, lambda file: file == request.target or finder.owns(file))
     _on_terminate(running)
     end, error = ScriptEnd("ok"), None

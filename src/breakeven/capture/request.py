@@ -12,6 +12,27 @@ PROOF = "proof"
 
 
 @dataclass(frozen=True)
+class Substitution:
+    """A value in the place of one expression of the user's source; the span is that of Python's syntax tree.
+
+    Attributes:
+        file: absolute path.
+        line: first line of the expression, from 1.
+        column: where it begins there, in bytes.
+        end_line: its last line.
+        end_column: where it ends there.
+        value: what stands there in the child.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    value: int | float | bool | str
+
+
+@dataclass(frozen=True)
 class CaptureRequest:
     """One user's script and how much of it to run.
 
@@ -26,6 +47,8 @@ class CaptureRequest:
         show_output: whether the first pass's output appears (on our standard error).
         synchronise: `MODULE:FUNCTION` called at each edge of a step in the `device` pass (a backend's `synchronise`).
         recorded: steps that the virtual pass records.
+        patient: `seconds` says how long to measure and not how long the user waits: a busy machine gets the usual time-outs.
+        substitutions: values put in the place of expressions of the source, in the child only (a sweep's parameters).
     """
 
     target: str
@@ -38,6 +61,8 @@ class CaptureRequest:
     show_output: bool = True
     synchronise: str | None = None
     recorded: int = 3
+    substitutions: tuple[Substitution, ...] = ()
+    patient: bool = False
 
 
 @dataclass(frozen=True)

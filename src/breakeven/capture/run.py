@@ -43,6 +43,7 @@ def capture(
     request: CaptureRequest,
     on_progress: Callable[[Progress], None] | None = None,
     after_timing: Callable[[], str | None] | None = None,
+    timed: TimedPass | None = None,
 ) -> CaptureResult:
     """Run the script of a request under each of its passes.
 
@@ -55,6 +56,7 @@ def capture(
         after_timing: called once, right after the first timing pass: what else is to be measured at the same moment. What it
             returns is the backend's `synchronise` (as in the request) of an accelerator that is here: a script that names one is
             then timed on it as well.
+        timed: an earlier timing pass of the same request, where only the recording is asked for now.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -66,11 +68,13 @@ def capture(
     with processes.scratch_folder() as folder:
         stdin = take(folder)
         runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
-        return _passes(runner, request, after_timing)
+        return _passes(runner, request, after_timing, timed)
 
 
-def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], str | None] | None) -> CaptureResult:
-    result, left = CaptureResult(), list(request.passes)
+def _passes(
+    runner: _Runner, request: CaptureRequest, after_timing: Callable[[], str | None] | None, timed_before: TimedPass | None
+) -> CaptureResult:
+    result, left = CaptureResult(cpu=timed_before), list(request.passes)
     while left:
         which = left.pop(0)
         shown = which == request.passes[0] and request.show_output
@@ -194,7 +198,7 @@ class _Runner:
                 self.on_progress(Progress(which, spent, steps))
             any_step = (place / outcome.RESULT).exists()
             limit = (ALTOGETHER_S if any_step else FIRST_STEP_S) + extra
-            if request.seconds is not None:
+            if request.seconds is not None and not request.patient:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
                 processes.end(child)

@@ -33,6 +33,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("time", "breakeven.cli.time", "honest timing of a job, a function or code, on devices that take turns"),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("compare", "breakeven.cli.compare", "two runs, or two traces: what differs, cause by cause"),
+    Command(
+        "sweep",
+        "breakeven.cli.sweep",
+        "from which batch, width or length on which device wins",
+        "give --vary NAME=LO:HI or NAME=a,b,c",
+    ),
     Command("gpus", "breakeven.cli.gpus", "the catalog of GPUs that can be predicted"),
     Command("lint", "breakeven.cli.lint", "lines that may cost time on a GPU, found without running anything"),
     Command(
