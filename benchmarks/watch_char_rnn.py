@@ -2,10 +2,10 @@
 
     python benchmarks/watch_char_rnn.py [--rounds N] [--steps N]
 
-Four children run the example's loop on the CPU: plain, watched, profiled, profiled with shapes and stacks. All read the clock at the
-same place, the optimizer's post-step hook, which is the plain one's only addition. They run in turn, a slice each, while the
-others are stopped. Printed are the medians over the rounds of the ratios of the median step, with their 90 % interval (bootstrap
-over rounds).
+Four children run the example's loop on the CPU: plain, watched, profiled, profiled with shapes and stacks. All read the clock
+at the same place, the optimizer's post-step hook, which is the plain one's only addition. They run in turn, a slice each, while
+the others are stopped. Printed are the medians over the rounds of the ratios of the median step, with their 90 % interval
+(bootstrap over rounds).
 """
 
 from __future__ import annotations

@@ -15,9 +15,12 @@ from breakeven.results.records import Site
 from breakeven.results.watching import Watched
 
 _WORDS: Final = {
-    "input": "waiting for the next batch", "forward": "forward pass and what the loop does around it", "backward": "backward pass",
-    "rest": "between backward pass and optimizer, and after it", "optimizer": "optimizer",
-}  # fmt: skip
+    "input": "waiting for the next batch",
+    "forward": "forward pass and what the loop does around it",
+    "backward": "backward pass",
+    "rest": "between backward pass and optimizer, and after it",
+    "optimizer": "optimizer",
+}
 _LINE: Final = 110
 _PATH: Final = 50
 

@@ -14,7 +14,8 @@ class Watched:
     Attributes:
         device: that the steps ran on, as PyTorch calls it; None: no step has ended yet.
         steps: that have ended.
-        step_ms: median of the latest steps after warm-up, with its interval; None: fewer than three.
+        step_ms: median of the latest steps after warm-up, with its interval; on an asynchronous device of windows, each with all
+            its work waited for; None: not known yet.
         first_ms: the first step, set-up and all.
         parts: where a step goes: `input`, `forward`, `backward`, `rest`, `optimizer`; on an asynchronous device from sampled
             steps in which each part was waited for.

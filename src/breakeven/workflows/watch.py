@@ -77,7 +77,7 @@ class Watch(Generic[T]):
         line = watch_line(self.report, ascii_only=not encodes(self._stream))
         self._stream.write("\r" + line.ljust(self._drawn))
         self._stream.flush()
-        self._drawn = len(line)
+        self._drawn = max(self._drawn, len(line))
 
     def _close(self) -> None:
         """The last line, and the findings below it."""

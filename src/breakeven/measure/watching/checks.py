@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
-import psutil
+import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from breakeven.errors import UnknownDevice
 from breakeven.machine.gpus import find_gpu

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any, Final
 
-from breakeven.measure.watching.rhythm import BACKWARD, REST, FORWARD, OPTIMIZER, Rhythm
+from breakeven.measure.watching.rhythm import BACKWARD, FORWARD, OPTIMIZER, REST, Rhythm
 
 #: What `breakeven.step()` calls, where it is there.
 STEP_NAME: Final = "__breakeven_step__"

@@ -24,7 +24,13 @@ _EVERY_STEPS: Final = 50
 class Rhythm:
     """Sums of one loop. The methods are called by ears in PyTorch, at the edges of a step's parts.
 
-    A sampled step waits for the device at each edge: on an asynchronous device only such a step shows where its time goes.
+    A sampled step waits for the device at each edge: on an asynchronous device only such a step shows where its time goes. What
+    a step takes there is told by windows: the time from one moment at which the device had nothing left to do to the next, by
+    the steps in it. Single steps show how long issuing takes, until the queue is full.
+
+    Attributes:
+        latest: single steps.
+        windows: nanoseconds per step, of an asynchronous device.
     """
 
     def __init__(self, clock: Callable[[], int]) -> None:
@@ -41,6 +47,8 @@ class Rhythm:
         self.sampled_whole = 0
         self.sampled = 0
         self.events = 0
+        self.windows: deque[float] = deque(maxlen=KEPT)
+        self._window: tuple[int, int] | None = None
         self._sampling = False
         self._sample_at = 0
         self._begin: list[int] = list(self.sums)
@@ -75,8 +83,11 @@ class Rhythm:
 
     def leave(self) -> None:
         """The loop is left, or a new one begins: what comes next is no step until the next edge."""
-        self.open, self.waited, self._sampling = None, 0, False
+        if self.synchronise is not None:
+            self.synchronise()
         self.mark = self.clock()
+        self._end_window()
+        self.open, self.waited, self._sampling, self._window = None, 0, False, None
         self._begin = list(self.sums)
 
     def _close(self, took: int) -> None:
@@ -90,12 +101,27 @@ class Rhythm:
             for at, (before, after) in enumerate(zip(self._begin, self.sums, strict=True)):
                 self.sampled_sums[at] += after - before
             self._sample_at = self.mark + max(_EVERY_NS, _EVERY_STEPS * took)
+            self._window = self.mark, self.steps
             return
         self.latest.append(took)
         if self.synchronise is not None and self.steps >= _WARM and self.mark >= self._sample_at:
             self._sampling = True
             self.synchronise()
             self.mark = self.clock()
+            self._end_window()
+
+
+    def _end_window(self) -> None:
+        if self._window is not None and self.steps > self._window[1]:
+            began, steps = self._window
+            self.windows.append((self.mark - began) / (self.steps - steps))
+
+    def usual(self) -> list[float]:
+        """Nanoseconds of usual steps: windows on an asynchronous device, else the latest steps without those of warm-up."""
+        if self.synchronise is not None:
+            return list(self.windows) or ([self.sampled_whole / self.sampled] if self.sampled else [])
+        latest = [float(took) for took in self.latest]
+        return latest[min(_WARM, len(latest) // 3) if self.steps <= len(latest) else 0 :]
 
     def divided(self) -> tuple[int, list[int]]:
         """Time of whole steps and its parts: of the sampled ones, where there are any."""

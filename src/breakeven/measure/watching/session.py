@@ -5,7 +5,6 @@ from __future__ import annotations
 import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -66,6 +65,8 @@ class Session:
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._stack.close()
+        if error is None:  # a device that has failed may not be waited for
+            self.rhythm.leave()
         if error is not None and _MEET in str(error):
             self._meeting = _meeting(error, self._device())
         self._found = checks(self._device(), self._name(), self.ears.optimizers, self._workers)
@@ -94,7 +95,7 @@ class Session:
     def seen(self) -> Watched:
         """What was seen so far."""
         rhythm = self.rhythm
-        steady = _steady(list(rhythm.latest), rhythm.steps)
+        steady = rhythm.usual()
         device = self._device()
         found = traps(self.clocks.regions.values(), device, steady, rhythm.first_ns)
         findings = (*((self._meeting,) if self._meeting else ()), *found, *self._found)
@@ -132,7 +133,7 @@ class Session:
     def _name(self) -> str:
         return self.backend.name() if self.backend is not None else ""
 
-    def _parts(self, steady: list[int]) -> tuple[Share, ...]:
+    def _parts(self, steady: list[float]) -> tuple[Share, ...]:
         whole, sums = self.rhythm.divided()
         if whole <= 0 or not steady:
             return ()
@@ -146,14 +147,8 @@ class Session:
         return float(loss.detach()) if hasattr(loss, "numel") and loss.numel() == 1 else None
 
 
-def _steady(latest: list[int], steps: int) -> list[int]:
-    """The latest steps without those of warm-up: the first, and at most five of them."""
-    skip = min(5, len(latest) // 3) if steps <= len(latest) + 1 else 0
-    return list(islice(latest, max(skip, 1 if steps == len(latest) and len(latest) > 1 else 0), None))
-
-
-def _interval(steady: list[int]) -> Interval | None:
-    if len(steady) < 3:
+def _interval(steady: list[float]) -> Interval | None:
+    if not steady:
         return None
     found = estimate(steady, skip_warmup=False)
     return Interval(found.low / NS_PER_MS, found.mid / NS_PER_MS, found.high / NS_PER_MS)

@@ -21,7 +21,7 @@ _MATTERS: Final = 0.05
 _FEW: Final = 4
 
 
-def traps(regions: Iterable[Region], device: str, steps_ns: Sequence[int], first_ns: int | None) -> tuple[Finding, ...]:
+def traps(regions: Iterable[Region], device: str, steps_ns: Sequence[float], first_ns: int | None) -> tuple[Finding, ...]:
     """Findings about the regions.
 
     Args:
@@ -54,7 +54,7 @@ def _not_waited(region: Region, device: str) -> Finding | None:
     )  # fmt: skip
 
 
-def _set_up(region: Region, device: str, steps_ns: Sequence[int], first_ns: int | None) -> Finding | None:
+def _set_up(region: Region, device: str, steps_ns: Sequence[float], first_ns: int | None) -> Finding | None:
     times = [shown if true is None else true for shown, true in zip(region.shown_ns, region.true_ns, strict=True)]
     if len(times) >= _FEW:
         first, usual = times[0], median(times[1:])
@@ -62,7 +62,7 @@ def _set_up(region: Region, device: str, steps_ns: Sequence[int], first_ns: int 
             return _first(region, device, first - usual, first, f"the later {len(times) - 1} took {usual / NS_PER_MS:.3g} ms")
         return None
     begin, end = region.steps[0]
-    if begin == 0 and end > _FEW and first_ns is not None and len(steps_ns) >= _FEW:
+    if begin == 0 and end > _FEW and first_ns is not None and steps_ns:
         usual = median(steps_ns)
         extra = first_ns - usual
         if first_ns > _SET_UP * usual and extra > _MATTERS * times[0]:
@@ -75,7 +75,8 @@ def _first(region: Region, device: str, extra: float, whole: float, why: str) ->
     price = extra / NS_PER_MS
     return Finding(
         "warmup", device, "warmup", Interval(price, price, price),
-        f"What lines {region.opened.line} to {region.closed.line} time holds first-call set-up: the first time {whole / NS_PER_MS:.3g} ms, "
-        f"of which {price:.3g} ms are set-up ({why}). Run it a few times before the clock starts.",
+        f"What lines {region.opened.line} to {region.closed.line} time holds first-call set-up: the first "
+        f"time {whole / NS_PER_MS:.3g} ms, of which {price:.3g} ms are set-up ({why}). "
+        "Run it a few times before the clock starts.",
         (region.opened, region.closed), ("warm_up",),
     )  # fmt: skip
