@@ -35,6 +35,7 @@ class CnnLstm(nn.Module):
         self.norm = nn.BatchNorm1d(2)
         self.lstm = nn.LSTM(2, 24, batch_first=True)
         self.dropout = nn.Dropout(0.1)
+        self.lstm.bias_hh_l0.requires_grad_(False).zero_()  # PyTorch adds two biases to each gate, and one is enough
         self.head = nn.Linear(24, 1)
         for name, parameter in self.named_parameters():
             if "weight" in name and parameter.dim() > 1:

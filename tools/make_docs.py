@@ -5,9 +5,15 @@ from __future__ import annotations
 import ast
 import pathlib
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+import summary_table
 
 from breakeven import errors
+from breakeven.remedies import REMEDIES
+from breakeven.remedies.edits import edits
 from breakeven.timeline import schema
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
@@ -65,6 +71,30 @@ def from_docstrings(title: str, folder: str, opening: str) -> str:
     return "\n".join(parts)
 
 
+REMEDIES_OPENING = """\
+What `why`, `trace` and `lint` advise, and what `breakeven fix` can do by itself. An edit changes only what the file shows to be
+safe, keeps comments and formatting, does nothing when repeated, and says why where it leaves code alone. It promises the same
+bits, the same numbers within a tolerance, or another mathematics, which only the loss at equal time can judge.
+"""
+
+PROMISES = {"bitwise": "the same bits", "changes_mathematics": "another mathematics"}
+
+
+def remedy_pages() -> str:
+    """Every remedy with its words, and its edit where there is one."""
+    parts = ["# Remedies\n", NOTE.format(source="`remedies/catalogue.py` and `remedies/edits/acts/`"), REMEDIES_OPENING]
+    known = edits()
+    for remedy in REMEDIES.values():
+        parts.append(f"## {remedy.id}\n\n{remedy.title}. {remedy.text}\n\n**Safe?** {remedy.safe}\n")
+        if (edit := known.get(remedy.id)) is not None:
+            promise = PROMISES.get(edit.promise, f"the same within {edit.tolerance:g}" if edit.tolerance else "")
+            parts.append(
+                f"**The edit** promises {promise}.\n\n- It is made when: {edit.safe_when}\n- Not safe: {edit.unsafe_when}\n"
+                f"- What changes: {edit.changes}\n"
+            )
+    return "\n".join(parts)
+
+
 LINT = """\
 `breakeven lint PATH...` looks at scripts, packages and notebooks without running them. It says *may*: a site is no cost,
 and `why` says what it costs. It ends with 1 where it finds something, as linters do.
@@ -78,6 +108,7 @@ and `why` says what it costs. It ends with 1 where it finds something, as linter
 PAGES = {
     "tables.md": tables,
     "errors.md": error_pages,
+    "remedies.md": remedy_pages,
     "rules.md": lambda: from_docstrings(
         "Rules",
         "diagnose/rules",
@@ -94,10 +125,21 @@ PAGES = {
 }
 
 
+def rewrite(path: pathlib.Path, change: Callable[[str], str]) -> None:
+    """A page made from what it says now."""
+    said = path.read_text(encoding="utf-8") if path.is_file() else ""
+    path.write_text(change(said).rstrip() + "\n", encoding="utf-8")
+
+
 def main() -> int:
     """Write the pages."""
     for name, page in PAGES.items():
         (ROOT / "docs" / name).write_text(page().rstrip() + "\n", encoding="utf-8")
+    if summary_table.DATA.is_file():
+        note = NOTE.format(source="`benchmarks/summary.json`")
+        rewrite(ROOT / "docs" / "summary.md", lambda _: summary_table.page(note))
+        rewrite(ROOT / "docs" / "index.md", summary_table.in_index)
+        rewrite(ROOT / "README.md", summary_table.in_readme)
     return 0
 
 

@@ -29,10 +29,12 @@ def step() -> None:
 
 
 def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below must not be seen to import those above
-    if name not in _LAZY:
-        raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
     from importlib import import_module
 
+    if name == "sweep":  # the room itself, which can be called
+        return import_module("breakeven.sweep")
+    if name not in _LAZY:
+        raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
     module, attribute = _LAZY[name]
     return getattr(import_module(module), attribute)
 

@@ -15,18 +15,36 @@ from breakeven.cli.commands import COMMANDS
 from breakeven.machine.records import Gpu
 from breakeven.report.words import CAUSES, REMEDIES
 from breakeven.results import BreakEven, DeviceResult, Finding, Interval, Remedy, Share, Site, Verdict, WhyReport
+from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.devices import Accelerator, Cause, DevicesReport, HostFacts, TorchFacts, User
+from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race, Tried
 from breakeven.results.runs import DeviceGate, GateReport, RunRow, RunsReport
+from breakeven.results.selftest import RuleScore, SelftestReport
 from breakeven.results.settled import CardState, Score, SettleReport, Unsettled
+from breakeven.results.swept import (
+    Cell,
+    CellDevice,
+    Contour,
+    ContourPoint,
+    Cost,
+    Crossing,
+    LawCheck,
+    Payback,
+    SweepReport,
+    SweptParameter,
+)
 from breakeven.results.timing import Doubt, Merit, TimeReport, Timing, Trap, Tuned
 from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
+    AskReport, Claim, Point,
+    SweepReport, SweptParameter, Cell, CellDevice, Crossing, Contour, ContourPoint, Payback, Cost, LawCheck,
     DevicesReport, HostFacts, Accelerator, User, Cause, TorchFacts, TimeReport, Timing, Doubt, Trap, Merit, Tuned,
     GateReport, DeviceGate, RunsReport, RunRow, SettleReport, Score, Unsettled, CardState,
+    FixReport, Tried, Proof, Equality, Difference, Race, SelftestReport, RuleScore,
 )  # fmt: skip
 
 

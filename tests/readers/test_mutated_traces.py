@@ -10,6 +10,8 @@ import pytest
 
 from breakeven.diagnose.imported.evidence import evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
+from breakeven.diagnose.imported.own_times import own_times
+from breakeven.diagnose.imported.what_if import EDITS, MOST_ISSUES, WhatIf
 from breakeven.errors import BreakevenError
 from breakeven.readers import read
 from tests.readers import made
@@ -60,6 +62,11 @@ def answered(path: pathlib.Path) -> None:
         except ValueError:  # nothing to account for
             continue
         trace_findings(evidence)
+        own = own_times(evidence)
+        if own is not None and len(own.schedule) <= MOST_ISSUES:
+            what_if = WhatIf.of(own, evidence)
+            for remedy in EDITS:
+                what_if.gain(remedy)
         assert sum(evidence.account_ms.values()) == pytest.approx(evidence.step_ms.mid)
 
 

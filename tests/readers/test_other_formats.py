@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pathlib
 import sqlite3
 
@@ -68,3 +69,19 @@ def test_a_message_that_is_none_is_refused(data: bytes) -> None:
     """Lengths beyond the end, numbers without one, and types that do not exist."""
     with pytest.raises(WireError):
         list(fields(memoryview(data)))
+
+
+def test_a_start_that_fits_no_clock_is_left_out(tmp_path: pathlib.Path) -> None:
+    """A microsecond count that is no whole number of nanoseconds in 64 bits."""
+    events = [
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": "/host:CPU"}},
+        {"ph": "M", "name": "process_name", "pid": 2, "args": {"name": "/device:GPU:0"}},
+        {"ph": "M", "name": "thread_name", "pid": 2, "tid": 1, "args": {"name": "Stream #7(Compute)"}},
+        {"ph": "X", "name": "call", "pid": 1, "tid": 1, "ts": 1.0, "dur": 5.0},
+        {"ph": "X", "name": "call", "pid": 1, "tid": 1, "ts": 1e306, "dur": 5.0},
+        {"ph": "X", "name": "gemm", "pid": 2, "tid": 1, "ts": 3.0, "dur": 5.0},
+    ]
+    path = tmp_path / "t.json"
+    path.write_text(json.dumps({"traceEvents": events}), encoding="utf-8")
+    (trace,), warnings = read([path])
+    assert (len(trace.timeline), len(warnings)) == (2, 1)

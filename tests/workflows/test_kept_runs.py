@@ -21,6 +21,7 @@ from breakeven.timeline.parquet import stream_from_parquet
 from breakeven.workflows import why as workflow
 from breakeven.workflows.compared_runs import compare_runs, gate
 from breakeven.workflows.keeping import keep
+from breakeven.workflows.probing import Probed
 from breakeven.workflows.runs import runs
 from breakeven.workflows.settle import settle, undo
 from breakeven.workflows.why import Answered, WhyRequest, answered
@@ -34,7 +35,7 @@ Ask = Callable[..., Answered]
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
     """Answers for a stream that is already recorded, with a user's folder of its own."""
     monkeypatch.setenv(cards.HOME, str(tmp_path / "home"))
-    monkeypatch.setattr(workflow, "probed_cpu", lambda: (CPU, ()))
+    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
 
     def asked(made: OpStream | None = None, *gpus: str, ms: float = 0.6) -> Answered:
         result = caught(timed(*(ms,) * 9), made if made is not None else stream(60))

@@ -14,6 +14,7 @@ from breakeven.capture.result import CaptureResult
 from breakeven.machine.records import Cpu
 from breakeven.report.json import why_json
 from breakeven.workflows import why as workflow
+from breakeven.workflows.probing import Probed
 from breakeven.workflows.why import WhyRequest, why
 from tests.workflows.captured import caught, stream, timed
 
@@ -42,7 +43,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, captured: CaptureResult, *gpus: st
         return captured
 
     monkeypatch.setattr(workflow, "capture", capture)
-    monkeypatch.setattr(workflow, "probed_cpu", lambda: (cpu, ()))
+    monkeypatch.setattr(workflow, "probed", lambda: Probed(cpu))
     found: dict[str, Any] = json.loads(why_json(why(WhyRequest("train.py", gpus=gpus or ("Tesla T4",)))))
     return found
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import scipy.sparse as sparse
+from scipy.linalg import cho_factor, cho_solve
 from scipy.sparse.linalg import factorized
 
 from breakeven.costs.table import Axis
@@ -11,6 +14,8 @@ from breakeven.costs.table import Axis
 _ROUNDS = 2
 _STEPS = 60
 _FULL = 0.03
+_RIDGE, _JITTER = 1e-4, 1e-2
+_SMALL = 1000  # unknowns up to which a system is solved as a full one
 
 
 def interpolation(axes: tuple[Axis, ...], places: np.ndarray) -> sparse.csr_matrix:
@@ -19,6 +24,9 @@ def interpolation(axes: tuple[Axis, ...], places: np.ndarray) -> sparse.csr_matr
     index, weight = np.zeros((rows, 1), dtype=int), np.ones((rows, 1))
     for axis, coordinate in zip(axes, places.T, strict=True):
         if axis.count == 1:
+            continue
+        if axis.step == 0.0:
+            index = index * axis.count + coordinate.astype(int)[:, None]
             continue
         place = np.clip((coordinate - axis.start) / axis.step, 0, axis.count - 1)
         low = np.minimum(place, axis.count - 2).astype(int)
@@ -29,8 +37,14 @@ def interpolation(axes: tuple[Axis, ...], places: np.ndarray) -> sparse.csr_matr
     return sparse.csr_matrix((weight.ravel(), (np.repeat(np.arange(rows), index.shape[1]), index.ravel())), shape=(rows, size))
 
 
+def beyond(axes: tuple[Axis, ...], places: np.ndarray) -> np.ndarray:
+    """How far each place lies above the last knots, as `Grid.beyond`."""
+    last = np.array([a.start + a.step * (a.count - 1) if a.step > 0.0 else np.inf for a in axes])
+    return np.asarray(np.maximum(places - last, 0.0).sum(1))
+
+
 def roughness(axes: tuple[Axis, ...], slope: float) -> sparse.csr_matrix:
-    """What a smooth table has little of: bends, and (less) slopes, per neighbouring knots."""
+    """What a smooth table has little of: bends, and (less) slopes, per neighbouring knots; as a quadratic form."""
     shape = [a.count for a in axes]
     at = np.arange(int(np.prod(shape))).reshape(shape)
     blocks = []
@@ -45,7 +59,21 @@ def roughness(axes: tuple[Axis, ...], slope: float) -> sparse.csr_matrix:
             blocks.append(
                 sparse.csr_matrix((entries, (np.tile(np.arange(n), len(order)), np.concatenate(taken))), shape=(n, at.size))
             )
-    return sparse.vstack(blocks).tocsr()
+    rough = sparse.vstack(blocks).tocsr()
+    return (rough.T @ rough).tocsr()
+
+
+def nearness(axes: tuple[Axis, ...], reach: tuple[float, ...]) -> sparse.csr_matrix:
+    """What a table has little of that is small, and alike within `reach` along each axis: away from all rows it is zero.
+
+    The inverse covariance of a Gaussian process on the knots (Rasmussen and Williams, 2006, chapter 2), a product over the axes.
+    """
+    precision = sparse.identity(1)
+    for axis, length in zip(axes, reach, strict=True):
+        knots = axis.step * np.arange(axis.count)
+        alike = np.exp(-0.5 * ((knots[:, None] - knots[None]) / length) ** 2) if axis.step else np.eye(axis.count)
+        precision = sparse.kron(precision, np.linalg.inv(alike + _JITTER * np.eye(axis.count)))
+    return precision.tocsr()
 
 
 def table(
@@ -53,33 +81,35 @@ def table(
     places: np.ndarray,
     error: np.ndarray,
     importance: np.ndarray,
-    stiffness: float,
-    slope: float,
+    stiff: sparse.csr_matrix,
     room: list[np.ndarray],
     share: np.ndarray,
+    unit: float = 1.0,
 ) -> np.ndarray:
     """The table that follows `error` best (logarithms of measured over predicted) among those that fall no faster than `room`.
 
-    Smooth as `stiffness` wants; nearly least absolute error, by reweighting; the constraints by alternating directions (Boyd et
-    al., 2011), and what is left of a violation by `gentle`. `share`: of each row, what no correction raises (`Model.correction`).
+    Smooth as `stiff` wants, a quadratic form; nearly least absolute error, by reweighting; the constraints by alternating
+    directions (Boyd et al., 2011), and what is left of a violation by `gentle`. `share`: of each row, what no correction raises
+    (`Model.correction`). `unit`: how large an error of the price is here (1 / blend of a blended table).
     """
     matrix = sparse.diags(np.where(error > 0.0, 1.0 - share, 1.0)) @ interpolation(axes, places)
-    rough, edges = roughness(axes, slope), _edges(axes)
+    edges = _edges(axes)
     limit = -np.concatenate([r.ravel() for r in room])
     row, robust = np.sqrt(importance / importance.mean()), np.ones(len(error))
     values, split = np.zeros(matrix.shape[1]), np.maximum(np.zeros(edges.shape[0]), limit)
     for _ in range(_ROUNDS):
         weight = (row * robust) ** 2
-        normal = matrix.T @ sparse.diags(weight) @ matrix + stiffness**2 * (rough.T @ rough) + 1e-4 * sparse.eye(matrix.shape[1])
+        normal = matrix.T @ sparse.diags(weight) @ matrix + stiff + _RIDGE * sparse.eye(matrix.shape[1])
         penalty = max(float(normal.diagonal().mean()), 1e-2)
-        solve = factorized((normal + penalty * (edges.T @ edges)).tocsc())
+        whole = normal + penalty * (edges.T @ edges)
+        solve = partial(cho_solve, cho_factor(whole.toarray())) if whole.shape[0] < _SMALL else factorized(whole.tocsc())
         target, dual = matrix.T @ (weight * error), np.zeros(edges.shape[0])
         for _ in range(_STEPS):
             values = solve(target + penalty * (edges.T @ (split - dual)))
             moved = edges @ values
             split = np.maximum(moved + dual, limit)
             dual += moved - split
-        robust = 1.0 / np.sqrt(np.maximum(np.abs(error - matrix @ values), _FULL) / _FULL)
+        robust = 1.0 / np.sqrt(np.maximum(np.abs(error - matrix @ values) / unit, _FULL) / _FULL)
     return gentle(axes, values, room)
 
 
@@ -88,7 +118,9 @@ def _edges(axes: tuple[Axis, ...]) -> sparse.csr_matrix:
     shape = [a.count for a in axes]
     at = np.arange(int(np.prod(shape))).reshape(shape)
     blocks = []
-    for d in range(len(shape)):
+    for d, axis in enumerate(axes):
+        if axis.step == 0.0:
+            continue
         first = np.take(at, range(shape[d] - 1), d).ravel()
         second = np.take(at, range(1, shape[d]), d).ravel()
         if len(first):
@@ -113,6 +145,8 @@ def gentle(axes: tuple[Axis, ...], values: np.ndarray, slack: list[np.ndarray]) 
     for _ in range(sum(shape)):
         before = upper.copy(), lower.copy()
         for d, count in enumerate(shape):
+            if axes[d].step == 0.0:
+                continue
             up, down, room = np.moveaxis(upper, d, 0), np.moveaxis(lower, d, 0), np.moveaxis(slack[d], d, 0)
             for i in range(count - 1):
                 up[i + 1] = np.maximum(up[i + 1], up[i] - room[i])

@@ -20,6 +20,8 @@ _NUDGE = 0.02  # of a factor of two
 #: Share of the growth that is granted: cells are sampled, not searched.
 _GRANTED = 0.8
 _SAMPLES = (0.0, 0.35, 0.7, 1.0)
+#: Edges of filters by kind in the convolutions' table.
+_FILTERS = (3.0, 1.0, 5.0)
 
 
 def _all(variant: str) -> Everything:
@@ -32,23 +34,10 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
     if variant in matmul.AXES:
         return [matmul.product(TABLE, variant, (sizes[0], sizes[1], sizes[2], sizes[3]), dtype, device, _all)]
     if variant in conv.AXES:
-        shapes: list[Mapping[str, np.ndarray | float]] = [
-            {
-                "n": sizes[0] / (14.0 * 14.0),
-                "c": sizes[2],
-                "h": 14.0,
-                "w": 14.0,
-                "k": sizes[1],
-                "r": f,
-                "s": f,
-                "pad_h": f // 2,
-                "pad_w": f // 2,
-                "stride_h": 1.0,
-                "stride_w": 1.0,
-            }
-            for f in (1.0, 3.0, 5.0)
-        ]
-        return [conv.work(TABLE, variant, shape, dtype, device, _all) for shape in shapes]
+        filters = np.array(_FILTERS)[places[:, 0].astype(int)]
+        shape = {"n": sizes[1] / 196.0, "c": np.maximum(sizes[3] / filters**2, 1.0), "h": 14.0, "w": 14.0, "k": sizes[2]}
+        shape |= {"r": filters, "s": filters, "pad_h": filters // 2, "pad_w": filters // 2, "stride_h": 1.0, "stride_w": 1.0}
+        return [conv.work(TABLE, variant, shape, dtype, device, _all)]
     if variant in recurrent.AXES:
         return [
             recurrent.chain(
@@ -63,6 +52,18 @@ def parts_at(variant: str, places: np.ndarray, dtype: str, device: Rates) -> lis
     from breakeven.costs.families import elementwise
 
     return [elementwise.stream(TABLE, variant, moved["bytes"], moved["bytes"] / 8.0, dtype, device)]
+
+
+def at_knots(variant: str, axes: tuple[Axis, ...], weights: Mapping[str, float], dtype: str, devices: list[Rates]) -> np.ndarray:
+    """The natural logarithm of the formula at every knot: its mean over the devices, made never to fall."""
+    knots = [a.start + (a.step or 1.0) * np.arange(a.count) for a in axes]
+    places = np.stack(np.meshgrid(*knots, indexing="ij"), -1).reshape(-1, len(axes))
+    logs = [np.log(_sums(parts_at(variant, places, dtype, device), weights)[0][0]) for device in devices]
+    values = np.mean(logs, 0).reshape([a.count for a in axes])
+    for d, axis in enumerate(axes):
+        if axis.step > 0.0:
+            values = np.maximum.accumulate(values, axis=d)
+    return np.asarray(values.ravel())
 
 
 def slack(

@@ -10,11 +10,11 @@ from breakeven.costs.models import TINY
 
 #: Ten factors down and ten up, by 3 · kind + limit; the last of tiny calls.
 Factors = tuple[list[float], list[float]]
-_SHARE = 0.90
+SHARE = 0.90
 ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
 SOME = 30  # rows for the quantiles of one limit
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
-_ODDS = (1.0 - _SHARE) / 2.0
+_ODDS = (1.0 - SHARE) / 2.0
 #: Factors for calls that are hardly more than a launch, where no table measured any, by the beginning of the variant: how far
 #: durations of such kernels in the public traces lie from the price (GP100 2 to 4 µs, A100 3 to 9.5, MI250 12 for products).
 _TINY = {"conv2d": (0.4, 2.0), "recurrent": (0.4, 2.5), "copy": (0.4, 2.5)}

@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from breakeven.costs.models import further
+from breakeven.costs.operations import BLENDS
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
-from fitting.fit import Fitted, Trained, fit_variant
-from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled, tiny
+from fitting.fit import Fitted, Trained, fit_variant, options_of
+from fitting.intervals import ENOUGH, SHARE, SOME, Errors, Factors, factors, pooled, quantile, tiny
 from fitting.measurements import Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
 _UNTRIED = 0.7
+#: Rows of fold 3 from which on a device's errors there say something.
+_TO_COMPARE = 8
 
 
 def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
@@ -24,9 +29,11 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
         own[f"{group.gpu}|{group.dtype}"] = Errors(error[calibration], limits[calibration], np.asarray(group.source)[calibration])
     few = [k for k, e in own.items() if len(e.error) < (ENOUGH if groups[0].places.shape[1] > 1 else SOME)]
     if few:
-        for key, extra in crossed(fitted.variant, groups).items():
-            if key in few:
-                own[key] = own[key].joined(extra)
+        extra = crossed(fitted.variant, groups)
+        scale = narrower({k: own[k] for k in few}, extra) if options_of(fitted.variant).narrower else 1.0
+        for key in few:
+            if key in extra:
+                own[key] = own[key].joined(replace(extra[key], error=extra[key].error * scale))
     for group, _ in fitted.of_groups:
         if f"{group.gpu}|{group.dtype}" not in fitted.models:
             own.pop(f"{group.gpu}|{group.dtype}", None)
@@ -40,7 +47,10 @@ def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
     found: dict[str, Errors] = {}
     for fold in (0, 1, 2):
         fitted = fit_variant(
-            variant, groups, lambda g, out=fold: (g.fold < 3) & (g.fold != out), tables=groups[0].places.shape[1] < 3
+            variant,
+            groups,
+            lambda g, out=fold: (g.fold < 3) & (g.fold != out),
+            tables=groups[0].places.shape[1] < 3 or variant in BLENDS,
         )
         for group, model in fitted.of_groups:
             rows = group.fold == fold
@@ -49,6 +59,19 @@ def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
             key = f"{group.gpu}|{group.dtype}"
             found[key] = found[key].joined(one) if key in found else one
     return found
+
+
+def narrower(own: dict[str, Errors], crossed_errors: dict[str, Errors]) -> float:
+    """How much smaller fold 3's errors by the whole fit are than crossed ones, whose fits had a third of the rows less.
+
+    The median over devices of the ratio of their 90 % quantiles, as it is an interval that is wanted; never above 1.
+    """
+    ratios = [
+        quantile(np.abs(own[key].error), SHARE) / max(quantile(np.abs(crossed_errors[key].error), SHARE), 1e-9)
+        for key in own
+        if key in crossed_errors and len(own[key].error) >= _TO_COMPARE
+    ]
+    return min(float(np.median(ratios)), 1.0) if ratios else 1.0
 
 
 def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:

@@ -16,6 +16,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from types import CodeType, ModuleType
 
+from breakeven.capture.request import Substitution
+from breakeven.capture.substitution import of_file, substitute
+
 #: Functions under these decorators are compiled from their bytecode or source by somebody else; they are left alone.
 COMPILED = frozenset({"jit", "njit", "vectorize", "guvectorize", "script", "compile", "kernel", "stencil", "cfunc"})
 
@@ -90,7 +93,9 @@ def exit_name(number: int) -> str:
     return f"__breakeven_exit_{number}__"
 
 
-def compile_marked(source: bytes, file: str, book: Book, step_line: int | None = None) -> CodeType:
+def compile_marked(
+    source: bytes, file: str, book: Book, step_line: int | None = None, values: Sequence[Substitution] = ()
+) -> CodeType:
     """Compile a user's file with marks in its loops.
 
     Args:
@@ -98,11 +103,13 @@ def compile_marked(source: bytes, file: str, book: Book, step_line: int | None =
         file: its path, as tracebacks show it.
         book: where its loops are written down.
         step_line: line before which `breakeven.step()` is called, where `--mark` asks for it.
+        values: what is put in the place of expressions of this file.
 
     Raises:
         SyntaxError: as Python itself would.
+        ValueError: an expression is not where it was seen.
     """
-    tree = ast.parse(source, file)
+    tree = substitute(ast.parse(source, file), values)
     _Marker(file, book, step_line).visit(tree)
     return compile(ast.fix_missing_locations(tree), file, "exec", dont_inherit=True)
 
@@ -233,8 +240,11 @@ def _word(node: ast.AST) -> str:
 class MarkingFinder(importlib.abc.MetaPathFinder):
     """Gives marks to the modules that lie beside the user's script; everything else is found as ever."""
 
-    def __init__(self, root: str, book: Book, mark: tuple[str, int] | None = None) -> None:
+    def __init__(
+        self, root: str, book: Book, mark: tuple[str, int] | None = None, substitutions: Sequence[Substitution] = ()
+    ) -> None:
         self.root, self.book, self.mark = os.path.join(os.path.realpath(root), ""), book, mark
+        self.substitutions = substitutions
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -250,9 +260,12 @@ class MarkingFinder(importlib.abc.MetaPathFinder):
     def compile(self, source: bytes, file: str) -> CodeType:
         """Compile one of the user's files with its marks."""
         here = self.mark is not None and os.path.realpath(file) == self.mark[0]
+        values = of_file(self.substitutions, file)
         try:
-            return compile_marked(source, file, self.book, self.mark[1] if here and self.mark is not None else None)
+            return compile_marked(source, file, self.book, self.mark[1] if here and self.mark is not None else None, values)
         except RecursionError:  # a generated file, nested too deeply to edit: take it as it is
+            if values:
+                raise
             return compile(source, file, "exec", dont_inherit=True)
 
     def owns(self, file: str | None) -> bool:

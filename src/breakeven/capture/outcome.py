@@ -24,7 +24,11 @@ _replace, _open, _write, _close = os.replace, os.open, os.write, os.close
 
 def write(folder: str, name: str, record: object) -> None:
     """Write a record as JSON; whoever reads sees the old one or the new one, never a part."""
-    data = msgspec.json.encode(record)
+    write_bytes(folder, name, msgspec.json.encode(record))
+
+
+def write_bytes(folder: str, name: str, data: bytes) -> None:
+    """Write a file whole or not at all, past everything that is redirected."""
     new = os.path.join(folder, f".{name}.new")
     handle = _open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     try:

@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from breakeven.capture import guard, marks, outcome, program, redirect
-from breakeven.capture.request import CPU, VIRTUAL, ChildSpec, ScriptEnd
+from breakeven.capture.request import CPU, PROOF, VIRTUAL, ChildSpec, ScriptEnd
 from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
@@ -40,7 +40,7 @@ def run_child(path: str) -> None:
     overlay = _protect(spec)
     book = marks.Book()
     root = os.getcwd() if spec.module else os.path.dirname(request.target)
-    finder = marks.MarkingFinder(root, book, _split_mark(request.mark))
+    finder = marks.MarkingFinder(root, book, _split_mark(request.mark), request.substitutions)
     running = _prepare(spec, book, overlay, lambda file: file == request.target or finder.owns(file))
     _on_terminate(running)
     end, error = ScriptEnd("ok"), None
@@ -66,6 +66,9 @@ def _protect(spec: ChildSpec) -> Overlay:
     sys.dont_write_bytecode = True
     guard.close((spec.folder, *FREE), lambda path: path.startswith(spec.folder + os.sep) or overlay.is_free(path))
     redirect.install(overlay)
+    if spec.order is not None and spec.order.text is not None:  # from here on the script reads so, in this process only
+        with open(spec.order.file, "w", encoding="utf-8", newline="") as changed:
+            changed.write(spec.order.text)
     return overlay
 
 
@@ -76,6 +79,8 @@ def _prepare(spec: ChildSpec, book: marks.Book, overlay: Overlay, is_user: Calla
     redirect.redirect_libraries(overlay)
     if spec.which == VIRTUAL:
         return _prepare_recording(spec, book, is_user)
+    if spec.which == PROOF:
+        return _prepare_proof(spec, book, is_user)
     return _prepare_timing(spec, book, is_user, str(torch.__version__))
 
 
@@ -91,6 +96,26 @@ def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], 
     timing.look_at_batch = lambda: hooks.catch_batch(timing.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     return timing
+
+
+def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:
+    import torch
+
+    from breakeven.capture import cpu_pass, hooks
+    from breakeven.capture.proof.proving import Proving
+
+    assert spec.order is not None
+    compiled = torch.compile, torch.nn.Module.compile
+    asked = cpu_pass.install()
+    torch.compile, torch.nn.Module.compile = compiled  # type: ignore[method-assign]  # an arm runs what its source says
+    proving = Proving(spec, spec.order, time.perf_counter_ns)
+    listener = Listener(time.perf_counter_ns, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
+    steps = Steps(book, listener)
+    proving.words = book.words
+    hooks.listen(steps, time.perf_counter_ns)
+    setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    proving.begin()
+    return proving
 
 
 def _prepare_recording(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:

@@ -7,6 +7,29 @@ from dataclasses import dataclass, field
 
 #: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
 CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
+#: One arm of a proof (`capture/proof`).
+PROOF = "proof"
+
+
+@dataclass(frozen=True)
+class Substitution:
+    """A value in the place of one expression of the user's source; the span is that of Python's syntax tree.
+
+    Attributes:
+        file: absolute path.
+        line: first line of the expression, from 1.
+        column: where it begins there, in bytes.
+        end_line: its last line.
+        end_column: where it ends there.
+        value: what stands there in the child.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    value: int | float | bool | str
 
 
 @dataclass(frozen=True)
@@ -24,6 +47,8 @@ class CaptureRequest:
         show_output: whether the first pass's output appears (on our standard error).
         synchronise: `MODULE:FUNCTION` called at each edge of a step in the `device` pass (a backend's `synchronise`).
         recorded: steps that the virtual pass records.
+        patient: `seconds` says how long to measure and not how long the user waits: a busy machine gets the usual time-outs.
+        substitutions: values put in the place of expressions of the source, in the child only (a sweep's parameters).
     """
 
     target: str
@@ -36,6 +61,8 @@ class CaptureRequest:
     show_output: bool = True
     synchronise: str | None = None
     recorded: int = 3
+    substitutions: tuple[Substitution, ...] = ()
+    patient: bool = False
 
 
 @dataclass(frozen=True)
@@ -137,11 +164,33 @@ class Plan:
 
 
 @dataclass(frozen=True)
+class Order:
+    """How one arm of a proof runs (`capture/proof`).
+
+    Attributes:
+        file: the script's file.
+        text: its text in this arm; None: as it is on the disk.
+        commands: file descriptor that commands are read from.
+        reports: file descriptor that reports are written to.
+        seed: that every random generator starts from, unless the script sets its own.
+        bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
+    """
+
+    file: str
+    text: str | None
+    commands: int
+    reports: int
+    seed: int
+    bytes_per_step: int
+
+
+@dataclass(frozen=True)
 class ChildSpec:
-    """What a child is told: the request, which pass, where its folder is, and the plan of an earlier pass."""
+    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs."""
 
     request: CaptureRequest
     which: str
     folder: str
     module: bool
     plan: Plan | None = None
+    order: Order | None = None

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
-import sys
-import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from breakeven.capture import outcome, target
+from breakeven.capture import outcome, processes, target
 from breakeven.capture.request import CPU, DEVICE, VIRTUAL, CaptureRequest, ChildSpec, Plan, ScriptEnd, TimedPass
 from breakeven.capture.result import CaptureResult, VirtualPass
 from breakeven.capture.stdin import Stdin, take
@@ -30,12 +26,7 @@ ALTOGETHER_S: Final = 105.0
 RECORDED: Final = 2.0
 #: Seconds that the child's start and PyTorch's import may take on top of `--seconds`.
 START_S: Final = 15.0
-GRACE_S: Final = 3.0
 POLL_S: Final = 0.05
-
-# Our own package first while it is imported, then nothing of ours on the script's path.
-_START = "import sys; sys.path[0] = sys.argv[2]; from breakeven.capture.child import main; sys.path.pop(0); main(sys.argv[1])"
-_ROOT = str(Path(__file__).resolve().parents[2])
 
 
 @dataclass(frozen=True)
@@ -49,7 +40,10 @@ class Progress:
 
 
 def capture(
-    request: CaptureRequest, on_progress: Callable[[Progress], None] | None = None, after_timing: Callable[[], None] | None = None
+    request: CaptureRequest,
+    on_progress: Callable[[Progress], None] | None = None,
+    after_timing: Callable[[], str | None] | None = None,
+    timed: TimedPass | None = None,
 ) -> CaptureResult:
     """Run the script of a request under each of its passes.
 
@@ -59,7 +53,10 @@ def capture(
     Args:
         request: what to run, and how much of it.
         on_progress: told a few times a second what is going on.
-        after_timing: called once, right after the first timing pass: what else is to be measured at the same moment.
+        after_timing: called once, right after the first timing pass: what else is to be measured at the same moment. What it
+            returns is the backend's `synchronise` (as in the request) of an accelerator that is here: a script that names one is
+            then timed on it as well.
+        timed: an earlier timing pass of the same request, where only the recording is asked for now.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -68,16 +65,19 @@ def capture(
     """
     found = target.resolve(request)
     request = replace(request, target=found.name, cwd=request.cwd or os.getcwd())
-    with _folder() as folder:
+    with processes.scratch_folder() as folder:
         stdin = take(folder)
         runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
-        return _passes(runner, request, after_timing)
+        return _passes(runner, request, after_timing, timed)
 
 
-def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[], None] | None) -> CaptureResult:
-    result = CaptureResult()
-    for at, which in enumerate(request.passes):
-        shown = at == 0 and request.show_output
+def _passes(
+    runner: _Runner, request: CaptureRequest, after_timing: Callable[[], str | None] | None, timed_before: TimedPass | None
+) -> CaptureResult:
+    result, left = CaptureResult(cpu=timed_before), list(request.passes)
+    while left:
+        which = left.pop(0)
+        shown = which == request.passes[0] and request.show_output
         if which == VIRTUAL:
             virtual = runner.virtual(request, _plan(result), shown)
             result = replace(result, virtual=virtual, cpu=_on_device(result.cpu, virtual), warnings=_cut_short(virtual))
@@ -87,8 +87,9 @@ def _passes(runner: _Runner, request: CaptureRequest, after_timing: Callable[[],
             if _is_hopeless(timed):
                 break
             if after_timing is not None and not runner.interrupted:
-                after_timing()
-                after_timing = None
+                synchronise, after_timing = after_timing(), None
+                if synchronise is not None and timed.named_devices and DEVICE not in request.passes:
+                    request, left = replace(request, synchronise=synchronise), [DEVICE, *left]
         if runner.interrupted:
             break
     return result
@@ -164,7 +165,7 @@ class _Runner:
         stdin = self.stdin.open()
         with (place / "stderr").open("wb") as hidden:
             child = subprocess.Popen(
-                [sys.executable, "-c", _START, str(place / outcome.SPEC), _ROOT], cwd=request.cwd, start_new_session=True,
+                processes.command(place), cwd=request.cwd, start_new_session=True,
                 stdin=stdin, stdout=2 if shown else subprocess.DEVNULL, stderr=None if shown else hidden,
             )  # fmt: skip
         if stdin is not None:
@@ -174,9 +175,9 @@ class _Runner:
         except KeyboardInterrupt:
             self.interrupted = True
             stopped = ScriptEnd("interrupted", "interrupted")
-            _end(child)
+            processes.end(child)
         finally:
-            _sweep(child)
+            processes.sweep(child)
             self.stdin.close()
         if stopped is None and child.returncode < 0:
             return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
@@ -197,10 +198,10 @@ class _Runner:
                 self.on_progress(Progress(which, spent, steps))
             any_step = (place / outcome.RESULT).exists()
             limit = (ALTOGETHER_S if any_step else FIRST_STEP_S) + extra
-            if request.seconds is not None:
+            if request.seconds is not None and not request.patient:
                 limit = min(limit, START_S + 3 * request.seconds)
             if spent > limit:
-                _end(child)
+                processes.end(child)
                 return ScriptEnd(
                     "timeout", f"no step ended within {limit:.0f} s" if not any_step else f"stopped after {limit:.0f} s"
                 )
@@ -212,24 +213,6 @@ class _Runner:
         if "torch" in said and "ModuleNotFoundError" in said:
             raise MissingExtra("PyTorch is not installed for this Python: pip install 'breakeven[torch]'")
         raise NoAnswer(f"the script could not be started: {said or 'see above'}")
-
-
-def _end(child: subprocess.Popen[bytes]) -> None:
-    """Ask a child to write down what it knows and to go; then see to it."""
-    if child.poll() is None:
-        child.send_signal(signal.SIGTERM)
-    try:
-        child.wait(GRACE_S)
-    except subprocess.TimeoutExpired:
-        child.kill()
-        child.wait()
-
-
-def _sweep(child: subprocess.Popen[bytes]) -> None:
-    """End whatever the script left running in its own session: loader workers, forks."""
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(child.pid, signal.SIGKILL)
-    child.wait()
 
 
 def _last_line(place: Path) -> str:
@@ -245,16 +228,6 @@ def _signal_name(number: int) -> str:
         return signal.Signals(number).name
     except ValueError:
         return f"signal {number}"
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    """A scratch folder for everything that children write, the user's redirected files included; gone afterwards."""
-    folder = Path(tempfile.mkdtemp(prefix="breakeven-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 __all__ = ["CPU", "DEVICE", "VIRTUAL", "Progress", "capture"]

@@ -34,17 +34,33 @@ class StoredVirtual:
     segments: tuple[int, ...] = ()
 
 
-def save_virtual(folder: str, virtual: VirtualPass) -> None:
-    """Write a virtual pass; the tables first, so that whoever sees the JSON finds them."""
+def parted(virtual: VirtualPass) -> tuple[StoredVirtual, tuple[pl.DataFrame, ...]]:
+    """A virtual pass as a record that JSON can hold, and its tables: calls and rows, or none."""
     stream = virtual.stream
-    if stream is not None:
-        stream.calls.write_parquet(os.path.join(folder, outcome.CALLS))
-        stream.rows.write_parquet(os.path.join(folder, outcome.ROWS))
-    outcome.write(folder, outcome.RESULT, StoredVirtual(
+    stored = StoredVirtual(
         virtual.end, stream is not None, stream.sites if stream else (), stream.steps if stream else 0,
         stream.unit if stream else "step", stream.batch if stream else None, stream.warnings if stream else (),
         virtual.facts, virtual.warnings, virtual.peak_rss_bytes, virtual.device_rows, virtual.segments,
-    ))  # fmt: skip
+    )  # fmt: skip
+    return stored, (stream.calls, stream.rows) if stream is not None else ()
+
+
+def whole(stored: StoredVirtual, calls: pl.DataFrame | None, rows: pl.DataFrame | None) -> VirtualPass:
+    """The virtual pass again."""
+    stream = None
+    if calls is not None and rows is not None:
+        stream = OpStream(calls, rows, stored.sites, stored.steps, stored.unit, stored.batch, stored.stream_warnings)
+    return VirtualPass(
+        stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes, stored.device_rows, stored.segments
+    )
+
+
+def save_virtual(folder: str, virtual: VirtualPass) -> None:
+    """Write a virtual pass; the tables first, so that whoever sees the JSON finds them."""
+    stored, tables = parted(virtual)
+    for name, table in zip((outcome.CALLS, outcome.ROWS), tables, strict=False):
+        table.write_parquet(os.path.join(folder, name))
+    outcome.write(folder, outcome.RESULT, stored)
 
 
 def load_virtual(folder: Path) -> VirtualPass | None:
@@ -52,10 +68,6 @@ def load_virtual(folder: Path) -> VirtualPass | None:
     stored = outcome.read(folder, outcome.RESULT, StoredVirtual)
     if stored is None:
         return None
-    stream = None
-    if stored.recorded:
-        calls, rows = pl.read_parquet(folder / outcome.CALLS), pl.read_parquet(folder / outcome.ROWS)
-        stream = OpStream(calls, rows, stored.sites, stored.steps, stored.unit, stored.batch, stored.stream_warnings)
-    return VirtualPass(
-        stream, stored.end, stored.facts, stored.warnings, stored.peak_rss_bytes, stored.device_rows, stored.segments
-    )
+    if not stored.recorded:
+        return whole(stored, None, None)
+    return whole(stored, pl.read_parquet(folder / outcome.CALLS), pl.read_parquet(folder / outcome.ROWS))

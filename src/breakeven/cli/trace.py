@@ -17,6 +17,10 @@ def command(
         list[Path], typer.Argument(metavar="FILE", help="Traces, archives or folders of them; several are ranks of one job.")
     ],
     step: Annotated[str | None, typer.Option("--step", metavar="N", help="Look at this step alone.")] = None,
+    gpu: Annotated[
+        list[str] | None,
+        typer.Option("--gpu", metavar="NAME", help="Also predict the same job on this GPU; repeat for more."),
+    ] = None,
     replay: Annotated[
         bool,
         typer.Option("--replay", help="Also play the trace's own operations through the simulator: does it explain the step?"),
@@ -39,11 +43,15 @@ def command(
             check_target(Path(target), option)
 
     from breakeven.cli.reading import bytes_on
+    from breakeven.machine.gpus import find_gpu
     from breakeven.report.json import encode
     from breakeven.workflows.trace import TraceRequest, trace
 
+    for name in gpu or ():
+        find_gpu(name)  # a wrong name is said before a large file is read
+    request = TraceRequest(tuple(files), step, replay, minimise is not None, what_if=True, gpus=tuple(gpu or ()))
     with bytes_on(sys.stderr) as on_bytes:
-        report, small = trace(TraceRequest(tuple(files), step, replay, minimise is not None), on_bytes)
+        report, small = trace(request, on_bytes)
     write_json(json, encode(report))
     if minimise is not None and small is not None:
         write_whole(Path(minimise), small)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
@@ -18,10 +19,14 @@ from breakeven.results import WhyReport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import Answered, WhyRequest
 
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
+
+DATA_HELP = "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; repeat for more."
+EXPORT_HELP = "For MATLAB: also keep the PyTorch script that the network became."
 
 
 def command(
@@ -42,37 +47,51 @@ def command(
         str | None, typer.Option("--out", metavar="DIR", help="Also keep the answer as a run: a new folder, or a URL.")
     ] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help=DATA_HELP)] = None,
+    export: Annotated[str | None, typer.Option("--export", metavar="F", help=EXPORT_HELP)] = None,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
 
     The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
     """
-    resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
     if out is not None:
         from breakeven.store import check_free
 
         check_free(out)
-    gpus, host = _gpu_names(gpu or []), _host_name(host)
+    with _prepared(script, data or [], export) as prepared:
+        target = prepared.target
+        resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
+        gpus, host = _gpu_names(gpu or []), _host_name(host)
 
-    from breakeven.workflows.why import WhyRequest
+        from breakeven.workflows.shown_paths import with_shown_paths
+        from breakeven.workflows.why import WhyRequest
 
-    request = WhyRequest(
-        script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
-    )
-    with stdout_kept(json == STDOUT):
-        report, answer, error = _run(request, kept=out is not None)
-    if not gpu:
+        request = WhyRequest(
+            script=target, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet,
+            named=bool(gpu),
+        )  # fmt: skip
+        with stdout_kept(json == STDOUT):
+            report, answer, error = _run(request, kept=out is not None)
+        report = with_shown_paths(prepared.finish(report))
+    if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
     if out is not None and answer is not None:
         from breakeven.workflows.keeping import keep
 
-        keep(replace(answer, report=report), request, out)
+        keep(replace(answer, report=report), replace(request, script=script), out)
     if error is not None:
         raise error
     return 0
+
+
+def _prepared(script: str, data: list[str], export: str | None) -> AbstractContextManager[Prepared]:
+    """What to run: a script as it is, a file that holds a network as the script that it becomes."""
+    from breakeven.workflows.model_files import prepared
+
+    return prepared(script, data, export)
 
 
 def _gpu_names(asked: list[str]) -> tuple[str, ...]:

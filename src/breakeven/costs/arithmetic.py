@@ -43,6 +43,9 @@ class Arithmetic(Protocol):
     def take(self, few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
         """Values by index, out of the same values as a list and as an array."""
 
+    def around(self, few: Sequence[float], many: NDArray[np.float64], first: Values, further: Sequence[int]) -> Sequence[Values]:
+        """Values at several distances behind an index, out of the same values as a list and as an array."""
+
 
 class Scalar:
     """Python floats: a few tens of nanoseconds an operation."""
@@ -64,6 +67,11 @@ class Scalar:
     def take(few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
         """One value."""
         return few[index]
+
+    @staticmethod
+    def around(few: Sequence[float], many: NDArray[np.float64], first: Values, further: Sequence[int]) -> Sequence[Values]:
+        """One value a distance."""
+        return [few[first + f] for f in further]
 
 
 class Table:
@@ -90,6 +98,11 @@ class Table:
     def take(few: Sequence[float], many: NDArray[np.float64], index: Values) -> Values:
         """One value per row."""
         return many[index]
+
+    @staticmethod
+    def around(few: Sequence[float], many: NDArray[np.float64], first: Values, further: Sequence[int]) -> Sequence[Values]:
+        """One array a distance."""
+        return [many[first + f] for f in further]
 
 
 SCALAR: Arithmetic = Scalar()

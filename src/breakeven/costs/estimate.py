@@ -54,10 +54,7 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
 
     A sum of parts adds their bounds: parts of one operation err together.
     """
-    low: Values = 0.0
-    mid: Values = 0.0
-    high: Values = 0.0
-    shares: list[Values] = [0.0, 0.0, 0.0]
+    found: tuple[Values, ...] = ()
 
     def wanted(variant: str) -> Container[str]:
         return model(variant, task.rates, task.dtype, task.graph).names
@@ -68,8 +65,8 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
             other = _of_part(x, task, part.instead)
             better = part.may & (other[1] < one[1])
             one = tuple(x.where(better, there, here) for there, here in zip(other, one, strict=True))
-        low, mid, high = low + one[0], mid + one[1], high + one[2]
-        shares = [share + term for share, term in zip(shares, one[3:], strict=True)]
+        found = one if not found else tuple([a + b for a, b in zip(found, one, strict=True)])
+    low, mid, high, *shares = found
     return low, mid, high, _limit(x, shares)
 
 
@@ -79,7 +76,7 @@ def _of_part(x: Arithmetic, task: Job, part: Part) -> tuple[Values, ...]:
     compute, traffic, fixed = terms = fitted.terms(part)
     plain = x.maximum(compute + traffic + fixed, 1e-9)
     share = fitted.base(part) / plain
-    factor = part.times * fitted.correction(x, part, share)
+    factor = part.times * fitted.correction(x, part, plain, share)
     least = part.times * part.least
     time = x.maximum(plain * factor, least)
     regime = x.where(share >= MOSTLY, TINY, 3 * part.kind + _limit(x, terms))

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families.part import Part
+from breakeven.costs.operations import BLENDS
 from breakeven.costs.rates import Rates, rates
 from breakeven.costs.table import Axis, Grid
 from breakeven.machine.gpus import gpus
@@ -47,6 +48,7 @@ _OTHER_BOARD: Final = 0.1
 _CLOCKS: Final = 0.15
 #: Tables hold thousandths of a natural logarithm.
 _STEP: Final = 1e-3
+_LN2: Final = math.log(2.0)
 
 
 #: Fixed terms that every call has, however small; the others fade out with the work.
@@ -80,6 +82,7 @@ class Model:
     names: frozenset[str]
     least: tuple[tuple[str, float], ...]
     bounded: bool
+    blend: float
 
     def terms(self, part: Part) -> tuple[Values, Values, Values]:
         """µs of compute, traffic and fixed terms, before correction."""
@@ -89,11 +92,18 @@ class Model:
         """µs of the fixed terms that every call has."""
         return _weighted(self.least, part.fixed)
 
-    def correction(self, x: Arithmetic, part: Part, share: Values) -> Values:
-        """The factor from the table of corrections. It never raises the `share` of a product that is its base."""
+    def correction(self, x: Arithmetic, part: Part, plain: Values, share: Values) -> Values:
+        """The factor on `plain` from the table. It never raises the `share` of a product that is its base.
+
+        A table of factors is gentle: its fit kept it from falling faster than the formula grows. A blended one holds times, and
+        never falls: the price is plain^(1 − blend) · table^blend, which then never falls either, whatever the shape. Above its
+        last knots it goes on in proportion to the work.
+        """
         if self.grid is None:
             return 1.0
         value = self.grid.at(x, part.coordinates) * _STEP
+        if self.blend:
+            value = self.blend * (value + self.grid.beyond(x, part.coordinates) * _LN2 - x.log2(plain) * _LN2)
         return x.exp(x.where(value > 0.0, value * (1.0 - share), value) if self.bounded else value)
 
 
@@ -180,23 +190,23 @@ def _data() -> dict[str, dict[str, Model]]:
         if file.name.endswith(".json"):
             for variant, stored in json.loads(file.read_text(encoding="utf-8")).get("variants", {}).items():
                 axes = tuple(Axis(*axis) for axis in stored["axes"])
-                found[variant] = {key: _model(one, axes, variant.startswith(PRODUCTS)) for key, one in stored["models"].items()}
+                found[variant] = {key: _model(one, axes, variant) for key, one in stored["models"].items()}
     return found
 
 
-def _model(stored: dict[str, Any], axes: tuple[Axis, ...], bounded: bool) -> Model:
+def _model(stored: dict[str, Any], axes: tuple[Axis, ...], variant: str) -> Model:
     # Any: one JSON object holds mappings and lists
     grid = None
     if "table" in stored and axes:
-        values = [float(v) for v in stored["table"]]
-        grid = Grid(axes, values, np.array(values))
+        grid = Grid.of(axes, [float(v) for v in stored["table"]])
     low, high = ([float(v) for v in stored[name]] for name in ("low", "high"))
     compute, traffic, fixed = (
         tuple((name, float(weight)) for name, weight in stored.get(kind, {}).items()) for kind in ("compute", "traffic", "fixed")
     )
     names = frozenset(n for n, _ in (*compute, *traffic, *fixed))
     least = tuple((n, w) for n, w in fixed if n in BASE)
-    return Model(compute, traffic, fixed, grid, _both(low), _both(high), names, least, bounded)
+    bounded, blend = variant.startswith(PRODUCTS), BLENDS.get(variant, 0.0)
+    return Model(compute, traffic, fixed, grid, _both(low), _both(high), names, least, bounded, blend)
 
 
 def _both(factors: list[float]) -> Intervals:

@@ -54,6 +54,9 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     for variant, axes in family.AXES.items()
 }
 
+#: Variants whose table holds times itself and not factors: what share of the logarithm of the price is the table's.
+BLENDS: Final[Mapping[str, float]] = dict.fromkeys(conv.AXES, conv.BLEND)
+
 #: Columns that choose a variant: rows are priced in groups of one value.
 KINDS: Final = ("inputs", "pinned")
 

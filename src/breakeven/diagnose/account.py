@@ -18,7 +18,8 @@ from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.idle import owners
 from breakeven.diagnose.kernel_limits import device_causes
 from breakeven.results import Share
-from breakeven.timeline import Timeline, schema
+from breakeven.timeline import Timeline, queries, schema
+from breakeven.timeline.coded import coded
 from breakeven.timeline.intervals import Intervals, Ints, first_owner, gaps, sums, union
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
@@ -86,15 +87,12 @@ def account(timeline: Timeline, device: str, windows: Intervals | None = None) -
     Raises:
         ValueError: the timeline holds no event of the device.
     """
-    events = timeline.events
-    lane = column(events, schema.EVENT_LANE)
-    mine = np.isin(lane, [i for i, x in enumerate(timeline.lanes) if x.device == device and x.kind in ("stream", "copy")])
-    mine &= (events[schema.EVENT_KIND.name] != Kind.STEP).to_numpy()
-    if not mine.any():
+    mine = queries.on_device(timeline, device)
+    if not len(mine):
         known = sorted({x.device for x in timeline.lanes if x.kind in ("stream", "copy")})
         raise ValueError(f"no event on {device!r}; devices with lanes: {', '.join(known) or 'none'}")
-    names, steps, spans, marked = marked_windows(timeline, np.flatnonzero(mine), windows)
-    pieces, owner = _pieces(timeline, np.flatnonzero(mine), int(spans.start.min()), int(spans.end.max()))
+    names, steps, spans, marked = marked_windows(timeline, mine, windows)
+    pieces, owner = _pieces(timeline, mine, int(spans.start.min()), int(spans.end.max()))
     by_cause = np.zeros((len(CAUSES), len(spans)), dtype=np.int64)
     for cause in np.unique(owner):
         held = Intervals(pieces.start[owner == cause], pieces.end[owner == cause])
@@ -131,7 +129,8 @@ def _pieces(timeline: Timeline, mine: Ints, low: int, high: int) -> tuple[Interv
     start = column(events, schema.EVENT_START)[mine]
     end = start + column(events, schema.EVENT_DURATION)[mine]
     cause = device_causes(events[mine])
-    rank = cause.replace_strict({name: i for i, name in enumerate(_BUSY)}, return_dtype=pl.Int64).to_numpy()
+    told = coded(cause)
+    rank = np.array([_BUSY.index(name) for name in told.values], dtype=np.int64)[told.codes]
     busy, ranks = first_owner(start, end, rank, len(_BUSY))
     owner = np.array([CAUSES.index(name) for name in _BUSY], dtype=np.int64)[ranks]
     idle = gaps(union(start, end), min(low, int(start.min())), max(high, int(end.max())))

@@ -9,12 +9,10 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 
-from breakeven.timeline import schema
+from breakeven.timeline import Timeline, schema
 from breakeven.timeline.intervals import Ints, distinct, union
 from breakeven.timeline.nesting import nesting
-from breakeven.timeline.timeline import column
 
 #: Causes of the account, in the order of the design; a state below this many is the cause with that position.
 CAUSES: Final = (
@@ -41,27 +39,25 @@ class HostState:
         return found
 
 
-def says(events: pl.DataFrame) -> Ints:
-    """Cause that each host event gives (position in CAUSES), or RUNS where it gives none. Shape (n,).
+def says(timeline: Timeline) -> Ints:
+    """Cause that each event of a host gives (position in CAUSES), or RUNS where it gives none. Shape (n,).
 
     Its own `cause` counts first, then its kind; a launch whose device work is a copy counts as a copy.
     """
-    own = events[schema.EVENT_CAUSE.name].replace_strict(
-        {c: i for i, c in enumerate(CAUSES)}, default=None, return_dtype=pl.Int64
-    )
-    kind = events[schema.EVENT_KIND.name].replace_strict(
-        {k: CAUSES.index(c) for k, c in _BY_KIND.items()}, default=RUNS, return_dtype=pl.Int64
-    )
-    found: Ints = pl.select(pl.coalesce(own, kind)).to_series().to_numpy().copy()
-    return found
+    kinds, causes = timeline.kinds, timeline.causes
+    by_kind = np.array([CAUSES.index(_BY_KIND[k]) if k in _BY_KIND else RUNS for k in kinds.values] or [RUNS], dtype=np.int64)
+    found: Ints = by_kind[kinds.codes]
+    stated = np.array([CAUSES.index(c) if c in CAUSES else -1 for c in causes.values] + [-1], dtype=np.int64)[causes.codes]
+    return np.where(stated >= 0, stated, found)
 
 
-def host_state(events: pl.DataFrame, told: Ints) -> HostState:
-    """State of one lane from its events (which nest) and what they say (`says`)."""
-    start, duration = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
-    shown = (duration > 0) & (events[schema.EVENT_KIND.name] != schema.Kind.STEP).to_numpy()
-    reason = _innermost(*(values[shown & (told < RUNS)] for values in (start, duration, told)))
-    covered = union(start[shown], (start + duration)[shown])
+def host_state(start: Ints, duration: Ints, told: Ints) -> HostState:
+    """State of one lane from its events (which nest; marks of steps left out) and what they say (`says`)."""
+    shown = duration > 0
+    start, duration, told = start[shown], duration[shown], told[shown]
+    gives = told < RUNS
+    reason = _innermost(start[gives], duration[gives], told[gives])
+    covered = union(start, start + duration)
     since = distinct(np.concatenate([reason.since, covered.start, covered.end]))
     runs = np.searchsorted(covered.start, since, side="right") > np.searchsorted(covered.end, since, side="right")
     why = reason.at(since)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.diagnose.host_state import CAUSES, NOTHING, RUNS, HostState, host_state, says
@@ -45,18 +44,21 @@ def owners(timeline: Timeline, mine: Ints, idle: Intervals) -> tuple[Intervals, 
     if not len(idle):
         return idle, np.zeros(0, dtype=np.int64)
     events = timeline.events
-    told = says(events)
+    told = says(timeline)
+    copying = timeline.kinds.among(Kind.COPY)
+    begin, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
     lane = column(events, schema.EVENT_LANE)
     link = column(events, schema.EVENT_LINK)
     hosts = np.array([x.kind == "host" for x in timeline.lanes])
     launches = distinct(link[mine][link[mine] >= 0])
     launches = launches[hosts[lane[launches]]]
-    copies = mine[(events[schema.EVENT_KIND.name] == Kind.COPY).to_numpy()[mine] & (link[mine] >= 0)]
+    copies = mine[copying[mine] & (link[mine] >= 0)]
     calls = link[copies]
     told[calls[told[calls] == RUNS]] = _COPY
     threads = _threads(timeline, lane[launches] if len(launches) else lane[hosts[lane]])
-    states = {t: host_state(events[np.flatnonzero(lane == t)], told[lane == t]) for t in threads}
-    pauses = _pauses(events, mine, idle, launches, threads)
+    unmarked = ~timeline.kinds.among(Kind.STEP)
+    states = {t: host_state(begin[on], length[on], told[on]) for t in threads for on in [(lane == t) & unmarked]}
+    pauses = _pauses(timeline, mine, idle, launches, threads)
     parts = [_cut(pauses, np.flatnonzero(pauses.lane == t), t, states) for t in np.unique(pauses.lane)]
     start, end, owner = (np.concatenate(columns) for columns in zip(*parts, strict=True))
     by_time = np.argsort(start, kind="stable")
@@ -96,8 +98,9 @@ def _threads(timeline: Timeline, lanes: Ints) -> list[int]:
     return sorted(found.tolist(), key=lambda lane: (-int(count[found == lane][0]), timeline.lanes[lane].name))
 
 
-def _pauses(events: pl.DataFrame, mine: Ints, idle: Intervals, launches: Ints, threads: list[int]) -> _Pauses:
+def _pauses(timeline: Timeline, mine: Ints, idle: Intervals, launches: Ints, threads: list[int]) -> _Pauses:
     """Find for each pause the launch whose work ended it, and the wait that it refills after."""
+    events = timeline.events
     begin = column(events, schema.EVENT_START)
     done = begin + column(events, schema.EVENT_DURATION)
     link, lane = column(events, schema.EVENT_LINK), column(events, schema.EVENT_LANE)
@@ -113,7 +116,7 @@ def _pauses(events: pl.DataFrame, mine: Ints, idle: Intervals, launches: Ints, t
     known = launch >= 0
     first_thread = threads[0] if threads else -1
     issued = np.where(known, done[launch], idle.end)
-    refill, refill_from, refilled = _refills(events, launches, np.where(known, launch, -1), threads)
+    refill, refill_from, refilled = _refills(timeline, launches, np.where(known, launch, -1), threads)
     after_last = ~there & bool(len(launches))  # the host's doings go on after the device's last event
     return _Pauses(
         start=idle.start, end=idle.end, lane=np.where(known, lane[launch], first_thread),
@@ -122,15 +125,16 @@ def _pauses(events: pl.DataFrame, mine: Ints, idle: Intervals, launches: Ints, t
     )  # fmt: skip
 
 
-def _refills(events: pl.DataFrame, launches: Ints, launch: Ints, threads: list[int]) -> tuple[Ints, Ints, Ints]:
+def _refills(timeline: Timeline, launches: Ints, launch: Ints, threads: list[int]) -> tuple[Ints, Ints, Ints]:
     """For each launch that is the first after a wait: the wait's cause, its end, and how far it is to blame.
 
     Without the wait the host would have gone on while it waited, and been ahead by no more than the wait's length.
     """
+    events = timeline.events
     begin, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
-    kind = events[schema.EVENT_KIND.name]
-    on_thread = np.isin(column(events, schema.EVENT_LANE), threads)
-    waits = np.flatnonzero(kind.is_in([Kind.SYNC, Kind.COPY]).to_numpy() & on_thread)
+    copying = timeline.kinds.among(Kind.COPY)
+    waits = np.flatnonzero(copying | timeline.kinds.among(Kind.SYNC))
+    waits = waits[np.isin(column(events, schema.EVENT_LANE)[waits], threads)]
     none = np.full(len(launch), -1, dtype=np.int64)
     if not len(waits) or not len(launches):
         return none, none, none
@@ -141,7 +145,7 @@ def _refills(events: pl.DataFrame, launches: Ints, launch: Ints, threads: list[i
     order = np.sort(begin[launches])
     before = np.searchsorted(order, begin[launch], side="left") - 1
     first = (launch >= 0) & (last >= 0) & ((before < 0) | (order[np.maximum(before, 0)] < ended[np.maximum(last, 0)]))
-    cause = np.where((kind == Kind.COPY).to_numpy()[wait], _COPY, _SYNC)
+    cause = np.where(copying[wait], _COPY, _SYNC)
     until = ended[np.maximum(last, 0)] + length[wait]
     return np.where(first, cause, -1), np.where(first, ended[np.maximum(last, 0)], -1), np.where(first, until, -1)
 

@@ -7,10 +7,13 @@ from __future__ import annotations
 
 from typing import Final
 
+import numpy as np
 import polars as pl
 
 from breakeven.timeline import schema
+from breakeven.timeline.coded import coded
 from breakeven.timeline.schema import Kind
+from breakeven.timeline.timeline import column
 
 #: Kernels up to this length are mostly fixed cost: twice the floor of a kernel, 2-4 µs (docs/account.md; small_kernels of
 #: public measurements agree).
@@ -18,7 +21,7 @@ SMALL_NS: Final = 8_000
 
 #: Parts of the names that cuBLAS, cuDNN, CUTLASS, MIOpen, rocBLAS and Triton give to products and convolutions.
 _ARITHMETIC: Final = r"(?i)gemm|conv|cutlass|xmma|winograd|wgrad|dgrad|cijk_|_mm_|bmm|attention|flash|fft|lstm|gru|rnn|trsm|getrf"
-_SHORT, _TOLD = "is short", "told"  # columns within this file
+_TOLD: Final = "told"  # a column within this file
 _COLLECTIVE: Final = r"(?i)nccl|rccl|all_?reduce|all_?gather|reduce_?scatter|all_?to_?all"
 _ON_DEVICE_COPY: Final = r"(?i)dtod|d2d|device *-> *device|memset|copybuffer"
 _BETWEEN_DEVICES: Final = r"(?i)ptop|p2p|peer"
@@ -45,10 +48,10 @@ def device_cause() -> pl.Expr:
 
 def device_causes(events: pl.DataFrame) -> pl.Series:
     """Account's cause of each device event: `device_cause`, with each distinct name looked at once."""
-    short = pl.col(schema.EVENT_DURATION.name) <= SMALL_NS
-    keys = [schema.EVENT_NAME.name, schema.EVENT_KIND.name, schema.EVENT_LIMIT.name, schema.EVENT_CAUSE.name]
-    narrowed = events.select(*keys, short.alias(_SHORT))
-    distinct = narrowed.unique(maintain_order=True)
-    length = pl.when(pl.col(_SHORT)).then(SMALL_NS).otherwise(SMALL_NS + 1).alias(schema.EVENT_DURATION.name)
-    told = distinct.with_columns(length).with_columns(device_cause().alias(_TOLD)).select(*keys, _SHORT, _TOLD)
-    return narrowed.join(told, on=[*keys, _SHORT], how="left", nulls_equal=True, maintain_order="left")[_TOLD]
+    key = (column(events, schema.EVENT_DURATION) <= SMALL_NS).astype(np.int64)
+    for said in (schema.EVENT_NAME, schema.EVENT_KIND, schema.EVENT_LIMIT, schema.EVENT_CAUSE):
+        texts = coded(events[said.name])
+        key = key * (len(texts.values) + 1) + texts.codes + 1
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    told = events[first].select(device_cause().alias(_TOLD))[_TOLD]
+    return told[which.reshape(-1)]

@@ -35,8 +35,12 @@ _COPY_BYTES = 64 << 20
 
 
 def main() -> None:
-    """Print the probe's `Cpu` record as JSON."""
-    sys.stdout.write(msgspec.json.encode(probe()).decode() + "\n")
+    """Print the probe's `Cpu` record as JSON, and the name of the accelerator that is here (null: none)."""
+    from breakeven.measure.present import accelerator
+
+    found = accelerator()
+    said = {**msgspec.to_builtins(probe()), "accelerator": found.name() if found is not None else None}
+    sys.stdout.write(msgspec.json.encode(said).decode() + "\n")
 
 
 def probe() -> Cpu:

@@ -23,7 +23,9 @@ _INDENT = 5
 
 def the_device(device: str) -> str:
     """How a sentence names a device."""
-    return "the CPU" if device == "cpu" else f"the {device}"
+    if device == "cpu":
+        return "the CPU"
+    return device if device.startswith("the ") else f"the {device}"
 
 
 def costs_time(report: WhyReport, paper: Paper) -> Iterator[tuple[str, RenderableType]]:

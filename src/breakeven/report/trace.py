@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from breakeven.report.advice import costs_time, next_steps
+from breakeven.report.advice import costs_time, next_steps, the_device
 from breakeven.report.bars import where_it_goes
 from breakeven.report.numbers import MEASURED_DIGITS, duration, measured
 from breakeven.report.paper import LEAST_WIDTH, MOST_WIDTH, Paper
@@ -54,7 +54,7 @@ def _as_why(report: TraceReport) -> WhyReport:
     device = DeviceResult(report.device, kind, "measured", report.step_ms, report.account)
     return WhyReport(
         script=report.file, unit="step" if report.steps else "run", steps={}, devices=(device,), verdict=None, verdicts=(),
-        break_even=(), findings=report.findings,
+        break_even=(), findings=report.findings, remedies=report.remedies,
     )  # fmt: skip
 
 
@@ -87,6 +87,18 @@ def _head(report: TraceReport, paper: Paper) -> Iterator[RenderableType]:
         yield paper.text(f"Without the profiler a step would take about {duration(without.mid, 2)} ({low} to {high}).")
     if report.replay is not None:
         yield paper.text(_replayed(report))
+    for device in report.devices[1:]:
+        yield paper.text(_elsewhere(report, device))
+
+
+def _elsewhere(report: TraceReport, device: DeviceResult) -> str:
+    """The same job on another GPU."""
+    step = device.step_ms
+    if step is None:
+        return f"On {the_device(device.name)} the step is not known (see the notes)."
+    low, mid, high = (duration(ms, 2) for ms in (step.low, step.mid, step.high))
+    host = "on a usual host" if report.device == "cpu" else "with the host as it is"
+    return f"On {the_device(device.name)} a step would take about {mid} ({low} to {high}), predicted, {host}."
 
 
 def _replayed(report: TraceReport) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from breakeven.results.records import Finding, Interval, Share
+from breakeven.results.records import DeviceResult, Finding, Interval, Remedy, Share
 
 
 @dataclass(frozen=True)
@@ -89,5 +89,7 @@ class TraceReport:
     steps_from: str | None = None  # marks | optimizer | period; None: the whole is one
     rank: int | None = None
     replay: Replay | None = None
+    remedies: tuple[Remedy, ...] = ()  # what to change, with what playing the trace without it saves
+    devices: tuple[DeviceResult, ...] = ()  # the recorded one and those asked for, where any is
     versions: Mapping[str, Any] = field(default_factory=dict)
     schema: str = "breakeven/trace/1"

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+Numbers = NDArray[np.int64] | NDArray[np.float64]
+
 
 @dataclass(frozen=True)
 class Nesting:
@@ -22,7 +24,31 @@ class Nesting:
 
 def order(lane: NDArray[np.int64], start: NDArray[np.int64], duration: NDArray[np.int64]) -> NDArray[np.int64]:
     """Positions that sort events by lane, then start, longer first, ties as they came."""
+    by_lane = _by_code(lane)
+    if len(lane) < 2:
+        return by_lane
+    on, begins, lengths = lane[by_lane], start[by_lane], duration[by_lane]
+    later = (on[1:] != on[:-1]) | (begins[1:] > begins[:-1]) | ((begins[1:] == begins[:-1]) & (lengths[1:] <= lengths[:-1]))
+    if later.all():  # as the events of a timeline are: in order of time already
+        return by_lane
     return np.lexsort((-duration, start, lane))
+
+
+def by_time(lane: NDArray[np.int64], start: Numbers, duration: Numbers) -> NDArray[np.int64]:
+    """Positions that sort events by start, then lane, longer first, ties as they came: the order of a timeline."""
+    if len(start) < 2:
+        return np.arange(len(start))
+    same = start[1:] == start[:-1]
+    lanes = (lane[1:] > lane[:-1]) | ((lane[1:] == lane[:-1]) & (duration[1:] <= duration[:-1]))
+    if ((start[1:] > start[:-1]) | (same & lanes)).all():
+        return np.arange(len(start))
+    placed = np.argsort(start)  # not stable, but ten times as fast; those that begin together are put in order below
+    begins = start[placed]
+    tied = begins[1:] == begins[:-1]
+    together = np.flatnonzero(np.append(tied, False) | np.append(False, tied))
+    among = np.sort(placed[together])
+    placed[together] = among[np.lexsort((-duration[among], lane[among], start[among]))]
+    return placed
 
 
 def nesting(lane: NDArray[np.int64], start: NDArray[np.int64], duration: NDArray[np.int64]) -> Nesting:
@@ -70,10 +96,17 @@ def _keys(
     return offset + 2 * (start - low), offset + 2 * (end - low) + (duration == 0)
 
 
+def _by_code(codes: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Positions that sort small whole numbers, ties as they came; numpy sorts those of 16 bits by radix, tens of times faster."""
+    if len(codes) and codes.min() >= 0 and codes.max() < 1 << 15:
+        return np.argsort(codes.astype(np.int16), kind="stable")
+    return np.argsort(codes, kind="stable")
+
+
 def _parents(depth: NDArray[np.int64]) -> NDArray[np.int64]:
     """Parent of each event in sorted order: the last event before it that is one level further out."""
     parent = np.full(len(depth), -1, dtype=np.int64)
-    by_depth = np.argsort(depth, kind="stable")
+    by_depth = _by_code(depth)
     levels = np.searchsorted(depth[by_depth], np.arange(int(depth.max(initial=-1)) + 2))
     for level in range(1, len(levels) - 1):
         outer = by_depth[levels[level - 1] : levels[level]]

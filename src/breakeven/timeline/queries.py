@@ -18,21 +18,22 @@ _DEVICE_LANES: Final = ("stream", "copy")
 def devices(timeline: Timeline) -> tuple[str, ...]:
     """Devices with at least one event, the one with most kernels first, then the one with most events."""
     lane = column(timeline.events, schema.EVENT_LANE)
-    copies = (timeline.events[schema.EVENT_KIND.name] == schema.Kind.COPY).to_numpy()
+    copies = timeline.kinds.among(schema.Kind.COPY)
+    every = np.bincount(lane, minlength=len(timeline.lanes))
+    copying = np.bincount(lane[copies], minlength=len(timeline.lanes))
     count: dict[str, tuple[int, int]] = {}
     for at, known in enumerate(timeline.lanes):
-        here = lane == at
-        if known.kind in _DEVICE_LANES and here.any():
+        if known.kind in _DEVICE_LANES and every[at]:
             kernels, events = count.get(known.device, (0, 0))
-            count[known.device] = (kernels + int((here & ~copies).sum()), events + int(here.sum()))
+            count[known.device] = (kernels + int(every[at] - copying[at]), events + int(every[at]))
     return tuple(sorted(count, key=lambda device: (*(-n for n in count[device]), device)))
 
 
 def on_device(timeline: Timeline, device: str) -> Ints:
     """Positions of the events that ran on a device (marks of steps left out)."""
-    lanes = [i for i, lane in enumerate(timeline.lanes) if lane.device == device and lane.kind in _DEVICE_LANES]
-    marks = (timeline.events[schema.EVENT_KIND.name] == schema.Kind.STEP).to_numpy()
-    return np.flatnonzero(np.isin(column(timeline.events, schema.EVENT_LANE), lanes) & ~marks)
+    lanes = np.array([x.device == device and x.kind in _DEVICE_LANES for x in timeline.lanes] or [False], dtype=np.bool_)
+    marks = timeline.kinds.among(schema.Kind.STEP)
+    return np.flatnonzero(lanes[column(timeline.events, schema.EVENT_LANE)] & ~marks)
 
 
 def spans(timeline: Timeline, which: Ints) -> Intervals:

@@ -65,7 +65,7 @@ def repaired(
     for mend in _PASSES:
         draft, changed = mend(draft)
         report += changed
-    made = Timeline.from_columns(draft.events.to_dict(), lanes=draft.lanes, origin=origin, sites=sites)
+    made = Timeline.from_columns(draft.events.to_dict(), lanes=draft.lanes, origin=origin, sites=sites, nested=True)
     return made, tuple(report)
 
 

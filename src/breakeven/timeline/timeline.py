@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.timeline import schema
-from breakeven.timeline.nesting import crossing
+from breakeven.timeline.coded import Coded, coded
+from breakeven.timeline.nesting import by_time, crossing
 from breakeven.timeline.opstream import Site
 
 
@@ -45,9 +47,46 @@ class Timeline:
     def __len__(self) -> int:
         return self.events.height
 
+    @cached_property
+    def names(self) -> Coded:
+        """Names of the events."""
+        return coded(self.events[schema.EVENT_NAME.name])
+
+    @cached_property
+    def kinds(self) -> Coded:
+        """Kinds of the events."""
+        return coded(self.events[schema.EVENT_KIND.name])
+
+    @cached_property
+    def causes(self) -> Coded:
+        """Causes that events state; most state none."""
+        return coded(self.events[schema.EVENT_CAUSE.name])
+
+    def on_lanes(self, *kinds: str) -> NDArray[np.bool_]:
+        """Whether each event lies on a lane of one of these kinds."""
+        table = np.array([lane.kind in kinds for lane in self.lanes] or [False], dtype=np.bool_)
+        found: NDArray[np.bool_] = table[column(self.events, schema.EVENT_LANE)]
+        return found
+
+    def with_cause(self, which: NDArray[np.bool_], cause: str) -> Timeline:
+        """The same, in which some of the events state another cause."""
+        stated = pl.Series(schema.EVENT_CAUSE.name, [cause, *self.causes.values, None], dtype=pl.String)
+        causes = stated[np.where(which, 0, np.where(self.causes.codes < 0, len(stated) - 1, self.causes.codes + 1))]
+        made = Timeline(self.events.with_columns(causes), self.lanes, self.origin, self.sites)
+        for same in ("names", "kinds"):  # what has been worked out need not be once more
+            if same in self.__dict__:
+                made.__dict__[same] = self.__dict__[same]
+        return made
+
     @classmethod
     def from_columns(
-        cls, columns: Mapping[str, Any], *, lanes: Sequence[Lane], origin: Origin, sites: Sequence[Site] = ()
+        cls,
+        columns: Mapping[str, Any],
+        *,
+        lanes: Sequence[Lane],
+        origin: Origin,
+        sites: Sequence[Site] = (),
+        nested: bool = False,
     ) -> Timeline:  # any sequence that polars takes as a column
         """A Timeline from whole columns, which may be in any order; a column that is left out takes its default.
 
@@ -56,12 +95,13 @@ class Timeline:
             lanes: what the lane column points to.
             origin: where it comes from.
             sites: what the site column points to.
+            nested: the caller has just made sure that the events of each lane nest.
 
         Raises:
             ValueError: an invariant does not hold; the message names the event and the pass in `repairs` that mends it.
         """
         frame = _frame(columns)
-        _check(frame, len(lanes))
+        _check(frame, len(lanes), nested)
         return cls(_sorted(frame), tuple(lanes), origin, tuple(sites))
 
 
@@ -120,7 +160,10 @@ class TimelineBuilder:
 
 def column(frame: pl.DataFrame, which: schema.Column) -> NDArray[np.int64]:
     """A column of whole numbers as 64-bit numpy, nulls (there are none in checked columns) as -1."""
-    values: NDArray[np.int64] = frame[which.name].cast(pl.Int64).fill_null(-1).to_numpy()
+    series = frame[which.name]
+    if series.null_count():
+        series = series.fill_null(-1)
+    values: NDArray[np.int64] = series.to_numpy().astype(np.int64, copy=False)
     return values
 
 
@@ -137,7 +180,8 @@ def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
         for c in schema.EVENTS
     ]
     frame = pl.DataFrame(filled)
-    return frame.with_columns(pl.col(name).fill_null(value) for name, value in _DEFAULTS.items())
+    gaps = {name: value for name, value in _DEFAULTS.items() if frame[name].null_count()}
+    return frame.with_columns(pl.col(name).fill_null(value) for name, value in gaps.items()) if gaps else frame
 
 
 def _series(column: schema.Column, values: Any) -> pl.Series:  # any sequence that polars takes as a column
@@ -150,21 +194,22 @@ def _series(column: schema.Column, values: Any) -> pl.Series:  # any sequence th
     return pl.Series(column.name, values).cast(column.dtype)
 
 
-def _check(frame: pl.DataFrame, lanes: int) -> None:
+def _check(frame: pl.DataFrame, lanes: int, nested: bool) -> None:
     """Raise where an invariant does not hold."""
     lane, start = column(frame, schema.EVENT_LANE), column(frame, schema.EVENT_START)
     duration, link = column(frame, schema.EVENT_DURATION), column(frame, schema.EVENT_LINK)
     if frame[schema.EVENT_START.name].null_count():
         raise ValueError("an event has no start; repairs.whole_times drops such events")
     for bad, what in (
-        (np.flatnonzero(start < 0), "starts before 0; repairs.shift_origin moves the origin"),
-        (np.flatnonzero(duration < 0), "has a negative length; repairs.whole_times drops such events"),
-        (np.flatnonzero((lane < 0) | (lane >= lanes)), f"is on no lane ({lanes} lanes are known)"),
-        (np.flatnonzero((link >= len(start)) | (link < -1)), "links to no event"),
+        (start < 0, "starts before 0; repairs.shift_origin moves the origin"),
+        (duration < 0, "has a negative length; repairs.whole_times drops such events"),
+        ((lane < 0) | (lane >= lanes), f"is on no lane ({lanes} lanes are known)"),
+        ((link >= len(start)) | (link < -1), "links to no event"),
     ):
-        if len(bad):
-            raise ValueError(f"event {bad[0]} ({frame[schema.EVENT_NAME.name][int(bad[0])]!r}) {what}")
-    crossed = crossing(lane, start, duration)
+        if bad.any():
+            first = int(np.argmax(bad))
+            raise ValueError(f"event {first} ({frame[schema.EVENT_NAME.name][first]!r}) {what}")
+    crossed = link[:0] if nested else crossing(lane, start, duration)
     if len(crossed):
         name = frame[schema.EVENT_NAME.name][int(crossed[0])]
         raise ValueError(f"event {crossed[0]} ({name!r}) neither nests nor is disjoint in its lane; repairs.nest mends that")
@@ -190,9 +235,11 @@ def backward_links(frame: pl.DataFrame) -> NDArray[np.int64]:
 def _sorted(frame: pl.DataFrame) -> pl.DataFrame:
     """Sorted by start, lane, longer first; links follow their events."""
     lane, start = column(frame, schema.EVENT_LANE), column(frame, schema.EVENT_START)
-    by_time = np.lexsort((-column(frame, schema.EVENT_DURATION), lane, start))
-    place = np.empty(len(by_time), dtype=np.int32)
-    place[by_time] = np.arange(len(by_time), dtype=np.int32)
+    order = by_time(lane, start, column(frame, schema.EVENT_DURATION))
+    place = np.empty(len(order), dtype=np.int32)
+    place[order] = np.arange(len(order), dtype=np.int32)
+    if (place[1:] > place[:-1]).all():
+        return frame
     link = column(frame, schema.EVENT_LINK)
-    moved = np.where(link >= 0, place[np.maximum(link, 0)], -1)[by_time] if len(link) else link
-    return frame[by_time].with_columns(pl.Series(schema.EVENT_LINK.name, moved, dtype=schema.EVENT_LINK.dtype))
+    moved = np.where(link >= 0, place[np.maximum(link, 0)], -1)[order] if len(link) else link
+    return frame[order].with_columns(pl.Series(schema.EVENT_LINK.name, moved, dtype=schema.EVENT_LINK.dtype))

@@ -48,7 +48,7 @@ def recorded(caught: CaptureResult) -> OpStream | None:
     stream = caught.virtual.stream if caught.virtual else None
     if stream is None or not len(stream):
         return None
-    return settled(stream, input_ns=_input_ns(caught.cpu))
+    return settled(stream, input_ns=input_ns(caught.cpu))
 
 
 def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gpu) -> CpuSide:
@@ -60,11 +60,16 @@ def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gp
     if stream is None:
         return CpuSide(in_ms, cpu=cpu)
     in_ns = Interval(step.low, step.mid, step.high)
-    account = cpu_account(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns, cpu=cpu, input_ns=_input_ns(timed))
+    account = cpu_account(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns, cpu=cpu, input_ns=input_ns(timed))
     return CpuSide(in_ms, account, cpu)
 
 
-def _input_ns(timed: TimedPass | None) -> float | None:
+def threads_of(timed: TimedPass | None) -> int | None:
+    """Threads that PyTorch uses inside one operation of the script; None: not known."""
+    return None if timed is None else timed.threads
+
+
+def input_ns(timed: TimedPass | None) -> float | None:
     """What a step waits for its batch, ns; None: no loader was seen."""
     if timed is None or timed.principal is None:
         return None

@@ -33,7 +33,7 @@ _FRAME_US: Final = 2.8
 #: One recorded operation: profiler_event_us of costs/data/host.json, on the reference host.
 _EVENT_US: Final = 0.44
 #: Log error of a step's host time by the model, stacks included: the model's own 0.21, and what the same four traces leave.
-_LOG_SIGMA: Final = 0.22
+HOST_LOG_SIGMA: Final = 0.22
 
 #: Preset hosts that devices of a name usually sit in; the first match counts.
 _HOSTS: Final = (
@@ -56,7 +56,7 @@ def _blind(files: Sequence[Path], trace: Trace, evidence: TraceEvidence) -> Inte
     """None where shapes or the device are not known."""
     if evidence.on_cpu or trace.source != "kineto" or evidence.facts.name is None:
         return None
-    gpu = _catalogued(evidence.facts.name)
+    gpu = catalogued(evidence.facts.name)
     source = next((s for path in files for s in sources(path) if s.name == trace.name), None)
     if gpu is None or source is None:
         return None
@@ -72,7 +72,7 @@ def _blind(files: Sequence[Path], trace: Trace, evidence: TraceEvidence) -> Inte
 def _predicted(operations: Operations, gpu: Gpu, host: Host) -> Interval:
     """The step by the model of costs, in a host of this kind, under the profiler."""
     costs = price_calls(operations.stream.calls, gpu)
-    times = times_at(operations.stream, costs, HostRate(host.scale_mid, 1.0, _LOG_SIGMA))
+    times = times_at(operations.stream, costs, HostRate(host.scale_mid, 1.0, HOST_LOG_SIGMA))
     added = (operations.events * _EVENT_US + operations.frames * _FRAME_US) * host.scale_mid * operations.stream.steps * NS_PER_US
     each = np.full(len(operations.stream), added / len(operations.stream))
     step = step_ms(operations.stream, costs, _slower(times, each))
@@ -83,7 +83,7 @@ def _slower(times: HostTimes, each: np.typing.NDArray[np.float64]) -> HostTimes:
     return replace(times, issue_ns=times.issue_ns + each)
 
 
-def _catalogued(name: str) -> Gpu | None:
+def catalogued(name: str) -> Gpu | None:
     """The catalog's record of a device as its driver names it; None: it has none."""
     plain = name.removeprefix("NVIDIA ").removeprefix("AMD Instinct ").removeprefix("AMD ")
     for wanted in (name, plain, plain.removesuffix(" VF"), plain.split(" ")[0].split("-")[0]):

@@ -9,6 +9,7 @@ from pathlib import Path
 from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
 from breakeven.diagnose.imported.profiler_cost import without_profiler
+from breakeven.diagnose.imported.ranks import uneven_ranks
 from breakeven.diagnose.imported.steps import Steps
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import Trace, read
@@ -19,6 +20,7 @@ from breakeven.timeline.intervals import Intervals
 from breakeven.units import NS_PER_MS
 from breakeven.workflows.minimise import minimised
 from breakeven.workflows.replay import replay
+from breakeven.workflows.trace_what_ifs import WhatIfs, with_gains, with_gpus
 
 
 @dataclass(frozen=True)
@@ -30,12 +32,16 @@ class TraceRequest:
         step: look at this step alone (its number, counted from 0, or the end of its mark's name).
         replay: also play the trace's own operations through the simulator.
         minimise: also make a small file of it that can be shared.
+        what_if: also play it without what its findings name.
+        gpus: other GPUs of the catalog, on which the same job is predicted.
     """
 
     files: tuple[Path, ...]
     step: str | None = None
     replay: bool = False
     minimise: bool = False
+    what_if: bool = False
+    gpus: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,16 +83,22 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
         The answer, and the small file where it was asked for.
 
     Raises:
-        InputError: nothing can be read, or there is no such step.
+        InputError: nothing can be read, or there is no such step or GPU.
         NoAnswer: there is nothing to account for.
     """
     look = looked_at(request.files, on_bytes)
     evidence = look.evidence if request.step is None else _only_step(look.trace, look.evidence, request.step)
     report = replace(_report(look.trace, evidence, look.warnings), file=_name(request.files))
+    if request.what_if or request.gpus:
+        asked = WhatIfs.of(request.files, look.trace, evidence)
+        report = with_gains(report, asked) if request.what_if else report
+        report = with_gpus(report, asked, request.gpus) if request.gpus else report
     if request.replay:
         report = replace(report, replay=replay(request.files, look.trace, look.evidence))
     if len(look.all) > 1:
-        report = replace(report, ranks=_ranks(look))
+        uneven = uneven_ranks([(one.rank, each) for one, each in look.all])
+        findings = report.findings if uneven is None else (*report.findings, uneven)
+        report = replace(report, ranks=_ranks(look), findings=findings)
     return report, minimised(look.trace, look.evidence) if request.minimise else None
 
 
@@ -123,7 +135,8 @@ def _report(one: Trace, evidence: TraceEvidence, warnings: Sequence[str]) -> Tra
     return TraceReport(
         file=one.name, source=one.source, device=evidence.device, events=one.entries,
         steps=tuple(TraceStep(name, ns / NS_PER_MS) for name, ns in zip(steps.names if steps else (), lengths, strict=True)),
-        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence), warnings=tuple(warnings),
+        step_ms=evidence.step_ms, account=evidence.shares(), findings=trace_findings(evidence),
+        warnings=(*warnings, *((steps.note,) if steps and steps.note else ())),
         device_busy_ms=busy, device_idle_ms=idle, kernels=0 if evidence.on_cpu else evidence.kernels,
         without_profiler_ms=without_profiler(evidence, one.source),
         steps_from=steps.how if steps else None, rank=one.rank, versions=dict(one.timeline.origin.versions),

@@ -22,10 +22,11 @@ from breakeven.diagnose.evidence import CpuSide, Evidence
 from breakeven.diagnose.findings import findings
 from breakeven.diagnose.forecast import forecast
 from breakeven.diagnose.pricing import Pricing, pricing_for
-from breakeven.diagnose.verdict import verdict
+from breakeven.diagnose.verdict import draws_of, verdict
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import THIS_MACHINE, find_host
 from breakeven.machine.records import Cpu, Gpu, Host
+from breakeven.measure.present import SYNCHRONISE
 from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
 from breakeven.results.facts import Facts, Threads, facts_of
 from breakeven.stats import Estimate
@@ -33,7 +34,8 @@ from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
 from breakeven.workflows.cards import check_cards, correction_for, said_of_cards
 from breakeven.workflows.cpu_side import cpu_side, recorded, step_of
-from breakeven.workflows.probing import probed_cpu
+from breakeven.workflows.device_side import DeviceSide, as_measured, device_side, held_to, measured_step, said_of
+from breakeven.workflows.probing import Probed, probed
 from breakeven.workflows.progress import in_words
 
 OnProgress = Callable[[str], None]
@@ -52,6 +54,7 @@ class WhyRequest:
         seconds: longest time to time them; None: by the length of a step.
         mark: `FILE:LINE` that runs once in each step; None: steps are found.
         quiet: do not show what the script prints.
+        named: the user named the GPUs: they are predicted even where a real one is measured.
     """
 
     script: str
@@ -62,6 +65,7 @@ class WhyRequest:
     seconds: float | None = None
     mark: str | None = None
     quiet: bool = False
+    named: bool = True
 
 
 def why(request: WhyRequest, on_progress: OnProgress = lambda text: None) -> WhyReport:
@@ -82,12 +86,17 @@ def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -
     """
     gpus = [find_gpu(name) for name in request.gpus]
     check_cards(gpu.name for gpu in gpus)
-    probed: list[tuple[Cpu, tuple[str, ...]]] = []
-    caught = capture(_asked(request), in_words(on_progress), lambda: probed.append(probed_cpu()))
-    cpu, doubts = probed[0] if probed else probed_cpu()
-    host = find_host(request.host or "this machine", cpu, host_model().dispatch_us)
+    found: list[Probed] = []
+
+    def look() -> str | None:
+        found.append(probed())
+        return SYNCHRONISE if found[0].accelerator is not None else None
+
+    caught = capture(_asked(request), in_words(on_progress), look)
+    here = found[0] if found else probed()
+    host = find_host(request.host or "this machine", here.cpu, host_model().dispatch_us)
     on_progress("pricing what was recorded")
-    return _answer(request, caught, _Machine(cpu, host, gpus), doubts)
+    return _answer(request, caught, _Machine(here.cpu, host, gpus), device_side(caught.device, here.accelerator), here.doubts)
 
 
 @dataclass(frozen=True)
@@ -133,39 +142,65 @@ def _asked(request: WhyRequest) -> CaptureRequest:
     )  # fmt: skip
 
 
-def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, doubts: tuple[str, ...]) -> Answered:
+def _answer(
+    request: WhyRequest, caught: CaptureResult, machine: _Machine, real: DeviceSide | None, doubts: tuple[str, ...]
+) -> Answered:
     timed, step = caught.cpu, step_of(caught.cpu)
     stream = recorded(caught)
     side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
     judged: list[_Judged] = []
     if stream is not None and side.step_ms is not None:
-        answers = [_judge(gpu, machine, stream, side, _facts(caught, machine.cpu)) for gpu in machine.gpus]
+        facts = _facts(caught, machine.cpu)
+        here = [_judge(real.gpu, machine, stream, side, facts, real)] if real is not None and real.gpu is not None else []
+        answers = [*here, *(_judge(gpu, machine, stream, side, facts) for gpu in _others(machine, real, request))]
         judged = [one for one in answers if one is not None]
     evidence = [one.evidence for one in judged]
-    verdicts = tuple(one.verdict for one in judged)
+    bare = _bare(real, side)
+    verdicts = (*(said for _device, said in bare), *(one.verdict for one in judged))
     found = findings(evidence)
     error = caught.error()
     report = WhyReport(
         script=request.script, unit=timed.unit if timed else None, steps=_steps(caught, step),
-        devices=(*_cpu_device(side), *(e.device for e in evidence)),
+        devices=(*_cpu_device(side), *(device for device, _said in bare), *(e.device for e in evidence)),
         verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
         break_even=tuple(one.break_even for one in judged if one.break_even is not None),
         findings=found, remedies=gains(evidence, found),
-        warnings=(*doubts, *_warnings(caught), *_guessed(judged), *said_of_cards(evidence, _host_name(machine))),
+        warnings=(*doubts, *said_of(real), *_warnings(caught), *_guessed(judged), *said_of_cards(evidence, _host_name(machine))),
         machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
-    priced = tuple(Priced(one.evidence.device, one.plain) for one in judged)
+    priced = tuple(Priced(one.evidence.device, one.plain) for one in judged if one.evidence.device.source == "predicted")
     return Answered(report, stream, _host_name(machine), priced)
 
 
-def _judge(gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: Facts) -> _Judged | None:
-    """One GPU: forecast, verdict, break-even, evidence; None where nothing of the step runs on a device."""
+def _others(machine: _Machine, real: DeviceSide | None, request: WhyRequest) -> list[Gpu]:
+    """The GPUs to predict: those asked for; beside a measured one not the default."""
+    if real is not None and not request.named:
+        return []
+    return [gpu for gpu in machine.gpus if real is None or gpu.name != real.name]
+
+
+def _bare(real: DeviceSide | None, side: CpuSide) -> tuple[tuple[DeviceResult, Verdict], ...]:
+    """A measured device that the catalog does not know: its time and the verdict, and nothing else."""
+    if real is None or real.gpu is not None or side.step_ms is None:
+        return ()
+    device = DeviceResult(real.name, "gpu", "measured", real.step_ms)
+    return ((device, verdict(side.step_ms, draws_of(real.step_ms, 200, seed=1), real.name, gpu_ms=real.step_ms.mid)),)
+
+
+def _judge(
+    gpu: Gpu, machine: _Machine, stream: OpStream, side: CpuSide, facts: Facts, real: DeviceSide | None = None
+) -> _Judged | None:
+    """One GPU: forecast (held to what was measured, if it is here), verdict, break-even, evidence; None: no work for it."""
     plain = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=machine.cpu, host=machine.host)
-    correction = correction_for(gpu.name, _host_name(machine))
+    correction = correction_for(gpu.name, _host_name(machine)) if real is None else None
     pricing = plain if correction is None else corrected(plain, correction, stream)
+    if real is not None:
+        pricing = held_to(real, pricing, stream)
     step = pricing.step(stream)
     device = forecast(gpu.name, stream, pricing, step)
+    if real is not None and device.step_ms is not None:
+        step, device = measured_step(real, step), as_measured(device, real)
     measured = side.step_ms
     if device.step_ms is None or measured is None:
         return None

@@ -128,3 +128,45 @@ def test_compare_names_the_one_thing_that_differs(tmp_path: pathlib.Path) -> Non
     assert (report.changes[0].cause, report.changes[0].id) == ("input", "input_bound")
     assert report.changes[0].ms < 0
     assert report.changes[0].real
+
+
+def unmarked(steps: int, *, backward: bool) -> list[Event]:
+    """Steps that nothing marks: a copy of the batch, six kernels from one thread, and six from autograd's where it trains."""
+    events: list[Event] = []
+    for step in range(steps):
+        begin = 1.0e6 + step * made.STEP_US
+        names = ["Memcpy HtoD (Pinned -> Device)", *(f"kernel_{i}" for i in range(12))]
+        for i, name in enumerate(names):
+            call, at = 100 * step + i, begin + 60 * i
+            thread = 2 if backward and i > 6 else 1
+            cat = "gpu_memcpy" if i == 0 else "kernel"
+            events += [
+                {"ph": "X", "cat": "cuda_runtime", "name": "cudaLaunchKernel", "pid": 1, "tid": thread, "ts": at, "dur": 8,
+                 "args": {"correlation": call}},
+                {"ph": "X", "cat": cat, "name": name, "pid": 0, "tid": 7, "ts": at + 20, "dur": 30,
+                 "args": {"device": 0, "stream": 7, "correlation": call}},
+            ]  # fmt: skip
+    return events
+
+
+def test_steps_are_found_by_what_repeats_where_nothing_marks_them(tmp_path: pathlib.Path) -> None:
+    """A training loop: each step begins with the copy of its batch."""
+    seen = evidence(tmp_path / "t.json", unmarked(5, backward=True))
+    assert seen.steps is not None
+    assert (seen.steps.how, len(seen.steps)) == ("period", 5)
+    assert "no step is marked" in seen.steps.note
+    assert seen.step_ms.mid == pytest.approx(made.STEP_US / 1000)
+
+
+def test_layers_that_repeat_are_no_steps(tmp_path: pathlib.Path) -> None:
+    """The same from one thread alone: layers of a model that infers could look so."""
+    assert evidence(tmp_path / "t.json", unmarked(5, backward=False)).steps is None
+
+
+def test_a_loop_that_repeats_only_in_part_has_no_steps(tmp_path: pathlib.Path) -> None:
+    """Every other step runs other kernels."""
+    events = unmarked(6, backward=True)
+    for at, kernel in enumerate(each(events, "kernel")):
+        if (at // 12) % 3 == 1:
+            kernel["name"] = f"other_{at}"
+    assert evidence(tmp_path / "t.json", events).steps is None

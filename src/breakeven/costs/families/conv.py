@@ -28,7 +28,11 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
 }
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
 PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
-_TABLE: Final = (Axis(6.0, 2.0, 9), Axis(2.0, 2.0, 6), Axis(2.0, 2.0, 6))
+#: The table: the kind of filter (0: 3 × 3 at stride 1, 1: 1 × 1 at stride 1, 2: others), places of output over all images,
+#: filters, depth. Knots are about as far apart as what one measured shape says of its neighbours reaches.
+_TABLE: Final = (Axis(0.0, 0.0, 3), Axis(6.0, 3.0, 6), Axis(3.0, 2.0, 5), Axis(4.0, 2.0, 6))
+#: Share of a price's logarithm that is the table's, where there is one; the rest is the formula's.
+BLEND: Final = 0.5
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     f"conv2d.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")
 }
@@ -97,7 +101,7 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "ramp_winograd": started * winograd,
     }
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
-    coordinates = (x.log2(rows), x.log2(k), x.log2(channels))
+    coordinates = (kind, x.log2(rows), x.log2(k), x.log2(depth))
     return Part(variant, compute, traffic, fixed, coordinates, flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area), kind=kind)
 
 

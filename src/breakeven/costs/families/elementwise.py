@@ -64,5 +64,7 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
     def kernel(read: Values) -> Part:
         return stream(x, f"{op}{one}", (read + 1.0) * elements * size, elements, dtype, r)
 
-    forward, backward = kernel(inputs), kernel(x.maximum(inputs, 2.0))
-    return {"forward": [forward], "backward": [backward], "both": [forward, backward]}[direction]
+    if direction == "forward":
+        return [kernel(inputs)]
+    backward = kernel(x.maximum(inputs, 2.0))
+    return [backward] if direction == "backward" else [kernel(inputs), backward]

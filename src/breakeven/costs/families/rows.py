@@ -56,5 +56,5 @@ def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, d
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
     """Forward moves each element twice, backward three times (the output or input saved, its gradient, the result)."""
-    forward, backward = kernel(x, op, c, 2.0, dtype, r), kernel(x, op, c, 3.0, dtype, r)
-    return {"forward": [forward], "backward": [backward], "both": [forward, backward]}[direction]
+    moves = {"forward": (2.0,), "backward": (3.0,), "both": (2.0, 3.0)}[direction]
+    return [kernel(x, op, c, times, dtype, r) for times in moves]

@@ -16,12 +16,14 @@ from breakeven.diagnose.account import DeviceAccount, account
 from breakeven.diagnose.cpu_account import CPU_CAUSES, cpu_account
 from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.imported.first_calls import with_set_up
+from breakeven.diagnose.imported.seen import Seen
 from breakeven.diagnose.imported.steps import Steps, steps_of
 from breakeven.diagnose.kernel_limits import device_causes
 from breakeven.results.records import Interval, Share
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.stats import estimate
 from breakeven.timeline import Timeline, queries, schema
+from breakeven.timeline.coded import Coded, coded
 from breakeven.timeline.intervals import Ints
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
@@ -130,36 +132,52 @@ class TraceEvidence:
         return Interval(max(0.0, mid - half), mid, mid + half)
 
     @cached_property
-    def on_device(self) -> pl.DataFrame:
+    def on_device(self) -> Seen:
         """Events of the device."""
-        return self.timeline.events[queries.on_device(self.timeline, self.lane_device)]
+        return Seen(self.timeline, queries.on_device(self.timeline, self.lane_device))
 
     @cached_property
-    def device_causes(self) -> pl.Series:
+    def device_causes(self) -> Coded:
         """Account's cause of each event of the device."""
-        return device_causes(self.on_device)
+        return coded(device_causes(self.timeline.events[self.on_device.at]))
 
     @cached_property
     def kernels(self) -> int:
         """Kernels that ran on the device: copies and memsets do not count."""
-        return int((self.on_device[schema.EVENT_KIND.name] != Kind.COPY).sum())
+        return len(self.on_device) - len(self.on_device.of_kind(Kind.COPY))
 
     @cached_property
-    def on_host(self) -> pl.DataFrame:
+    def on_host(self) -> Seen:
         """Events of the host's threads."""
-        hosts = [i for i, lane in enumerate(self.timeline.lanes) if lane.kind == "host"]
-        marks = pl.col(schema.EVENT_KIND.name) == Kind.STEP
-        return self.timeline.events.filter(pl.col(schema.EVENT_LANE.name).is_in(hosts) & ~marks)
+        marks = self.timeline.kinds.among(Kind.STEP)
+        return Seen(self.timeline, np.flatnonzero(self.timeline.on_lanes("host") & ~marks))
 
-    def in_steps(self, events: pl.DataFrame) -> pl.DataFrame:
-        """Those of these events that begin in a step; all of them where there are none."""
+    @cached_property
+    def annotations(self) -> Seen:
+        """What says where in the program a thread is, and no more."""
+        return Seen(self.timeline, np.flatnonzero(self.timeline.on_lanes("marks")))
+
+    @cached_property
+    def within(self) -> NDArray[np.bool_]:
+        """Whether each event of the timeline begins in a step; all do where there are none."""
+        start = column(self.timeline.events, schema.EVENT_START)
         if self.steps is None:
-            return events
-        start = column(events, schema.EVENT_START)
+            return np.ones(len(start), dtype=np.bool_)
         order = np.argsort(self.steps.spans.start, kind="stable")
         begins, ends = self.steps.spans.start[order], self.steps.spans.end[order]
         at = np.searchsorted(begins, start, side="right") - 1
-        return events.filter(pl.Series((at >= 0) & (start < ends[np.maximum(at, 0)])))
+        inside: NDArray[np.bool_] = (at >= 0) & (start < ends[np.maximum(at, 0)])
+        return inside
+
+    @cached_property
+    def device_in_steps(self) -> Seen:
+        """Events of the device that begin in a step."""
+        return self.on_device.where(self.within)
+
+    @cached_property
+    def host_in_steps(self) -> Seen:
+        """Events of the host's threads that begin in a step."""
+        return self.on_host.where(self.within)
 
     @property
     def count(self) -> int:
@@ -186,15 +204,14 @@ def evidence_from(timeline: Timeline, devices: Mapping[str, DeviceFacts], shapes
 
 def _device_within(timeline: Timeline, device: str, steps: Steps) -> bool:
     """Whether the device ran anything in the time of the steps; marks of another stretch are no steps of this work."""
-    events = timeline.events[queries.on_device(timeline, device)]
-    start: Ints = column(events, schema.EVENT_START)
+    start: Ints = column(timeline.events, schema.EVENT_START)[queries.on_device(timeline, device)]
     return bool(((start >= steps.spans.start.min()) & (start < steps.spans.end.max())).any())
 
 
 def _unmarked(timeline: Timeline) -> Timeline:
     """Without marks of steps that are not used."""
     marks = pl.col(schema.EVENT_KIND.name) == Kind.STEP
-    if not timeline.events.select(marks.any()).item():
+    if Kind.STEP not in timeline.kinds.values:
         return timeline
     span = (pl.when(marks).then(0).otherwise(pl.col(schema.EVENT_DURATION.name))).alias(schema.EVENT_DURATION.name)
     return Timeline(timeline.events.with_columns(span), timeline.lanes, timeline.origin, timeline.sites)

@@ -9,11 +9,11 @@ import re
 from typing import Final
 
 import numpy as np
-import polars as pl
 
+from breakeven.diagnose.imported.seen import Seen
 from breakeven.results.records import Interval, Site
-from breakeven.timeline import Timeline, schema
-from breakeven.timeline.timeline import column
+from breakeven.timeline import Timeline
+from breakeven.timeline.intervals import Ints
 from breakeven.units import NS_PER_MS
 
 _FRAME: Final = re.compile(r"^(?P<file>[^()<>]+\.py)\((?P<line>\d+)\): (?P<function>.+)$")
@@ -24,37 +24,45 @@ _FOREIGN: Final = re.compile(
     r"typing|abc|queue|selectors|socket|multiprocessing|concurrent|asyncio|importlib|inspect|enum|random|copy|json|logging)\b"
 )
 _MOST: Final = 3
+#: Events that are looked at, the longest first.
+_LOOKED_AT: Final = 200
 
 
-def lines_of(timeline: Timeline, events: pl.DataFrame) -> tuple[Site, ...]:
+def lines_of(events: Seen) -> tuple[Site, ...]:
     """Functions of the user in which these host events lie, dearest first; empty where the trace holds no stacks."""
+    return tuple(site for site, _ in by_line(events))
+
+
+def by_line(events: Seen) -> list[tuple[Site, Ints]]:
+    """The same, each with the positions of the events that lie in it."""
+    timeline = events.timeline
     frames = _frames(timeline)
-    if not frames.height or not events.height:
-        return ()
-    top = events.sort(schema.EVENT_DURATION.name, descending=True).head(200)
-    begin = column(frames, schema.EVENT_START)
-    end = begin + column(frames, schema.EVENT_DURATION)
-    threads = np.array([lane.name for lane in timeline.lanes], dtype=object)
-    of_frame = threads[column(frames, schema.EVENT_LANE)]
-    spent: dict[str, int] = {}
-    for at, lane, length in zip(
-        column(top, schema.EVENT_START), column(top, schema.EVENT_LANE), column(top, schema.EVENT_DURATION), strict=True
-    ):
+    if not len(frames) or not len(events):
+        return []
+    top = np.argsort(-events.duration, kind="stable")[:_LOOKED_AT]
+    begin, names = frames.start, timeline.names
+    end = begin + frames.duration
+    threads = np.unique([lane.name for lane in timeline.lanes], return_inverse=True)[1]
+    of_frame = threads[frames.lane]
+    held: dict[str, list[int]] = {}
+    for event, at, lane in zip(events.at[top].tolist(), events.start[top], events.lane[top], strict=True):
         inside = np.flatnonzero((begin <= at) & (end > at) & (of_frame == threads[lane]))
         if len(inside):
-            name = frames[schema.EVENT_NAME.name][int(inside[np.argmax(begin[inside])])]
-            spent[name] = spent.get(name, 0) + int(length)
-    dearest = sorted(spent, key=lambda name: -spent[name])[:_MOST]
-    return tuple(site for site in (_site(name, spent[name]) for name in dearest) if site is not None)
+            name = names.values[names.codes[frames.at[inside[np.argmax(begin[inside])]]]]
+            held.setdefault(name, []).append(event)
+    spent = {name: int(Seen(timeline, np.array(mine)).duration.sum()) for name, mine in held.items()}
+    dearest = sorted(held, key=lambda name: -spent[name])[:_MOST]
+    sites = ((_site(name, spent[name]), np.array(held[name])) for name in dearest)
+    return [(site, mine) for site, mine in sites if site is not None]
 
 
-def _frames(timeline: Timeline) -> pl.DataFrame:
+def _frames(timeline: Timeline) -> Seen:
     """Frames of the user's files."""
-    python = [i for i, lane in enumerate(timeline.lanes) if lane.kind == "python"]
-    mine = timeline.events.filter(pl.col(schema.EVENT_LANE.name).is_in(python))
-    names = mine[schema.EVENT_NAME.name].unique().to_list()
-    own = [name for name in names if (m := _FRAME.match(name)) and not _FOREIGN.search(m["file"])]
-    return mine.filter(pl.col(schema.EVENT_NAME.name).is_in(own))
+    frames = timeline.on_lanes("python")
+    if not frames.any():
+        return Seen(timeline, np.flatnonzero(frames))
+    own = [bool((m := _FRAME.match(name)) and not _FOREIGN.search(m["file"])) for name in timeline.names.values]
+    return Seen(timeline, np.flatnonzero(frames & np.array(own)[timeline.names.codes]))
 
 
 def _site(name: str, spent_ns: int) -> Site | None:

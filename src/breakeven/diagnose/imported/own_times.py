@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
@@ -43,20 +42,40 @@ class OwnTimes:
         schedule: one issue per launched work, wait and edge.
         begins: issue at whose end each step begins, shape (steps,).
         done: issue at whose end it is done.
+        work: event of the timeline that each issue runs on the device; -1: none. Shape (issues,).
+        call: event of the host that each issue is (a launch, a wait); -1: an edge, or the further kernels of one launch.
+        since: where the host's time before each issue begins in the trace, ns.
+        until: where it ends, and the call begins.
     """
 
     schedule: Schedule
     begins: Ints
     done: Ints
+    work: Ints
+    call: Ints
+    since: Ints
+    until: Ints
 
     def step_ms(self) -> float:
         """The median step as the simulator plays it, ms."""
         free = ends(self.schedule).free[:, 0]
         return float(np.median(free[self.done] - free[self.begins])) / NS_PER_MS
 
+    def steps_ms(self, schedule: Schedule, device_ns: Ints | None = None) -> NDArray[np.float64]:
+        """Length of each step of this schedule, or an edited one, ms, shape (steps, variants).
+
+        A step is done where the host has left it and the device has ended its work; it begins where the one before is done, and
+        no earlier than the host comes to it.
+        """
+        played = ends(schedule, device_ns=device_ns)
+        done = np.maximum(played.free, np.maximum.accumulate(played.ended, axis=0))[self.done]
+        begins = played.free[self.begins]
+        begins[1:] = np.maximum(begins[1:], done[:-1])
+        return (done - begins) / NS_PER_MS
+
 
 def own_times(evidence: TraceEvidence) -> OwnTimes | None:
-    """The schedule of a trace; None where nothing links the device's work to the host, or no step is marked."""
+    """The schedule of a trace; None where nothing links the device's work to the host, or no step is known."""
     if evidence.on_cpu or evidence.steps is None:
         return None
     work = _Work.of(evidence)
@@ -70,6 +89,7 @@ def own_times(evidence: TraceEvidence) -> OwnTimes | None:
 class _Work:
     """Device events that a host's call launched, in the order of launching. Shape (n,)."""
 
+    event: Ints  # itself
     call: Ints  # event that launched it
     called: Ints  # its start, ns
     returned: Ints  # its end
@@ -84,10 +104,12 @@ class _Work:
         """From a timeline."""
         events = evidence.timeline.events
         begin, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
-        mine = evidence.on_device.filter(pl.col(schema.EVENT_LINK.name) >= 0)
+        at = evidence.on_device.at
+        at = at[column(events, schema.EVENT_LINK)[at] >= 0]
+        link = column(events, schema.EVENT_LINK)[at]
+        at = at[np.lexsort((begin[at], begin[link]))]
+        mine = events[at]
         link, start = column(mine, schema.EVENT_LINK), column(mine, schema.EVENT_START)
-        order = np.lexsort((start, begin[link]))
-        mine, link, start = mine[order], link[order], start[order]
         name = mine[schema.EVENT_NAME.name]
         copies = (mine[schema.EVENT_KIND.name] == Kind.COPY).to_numpy()
         to_device = copies & name.str.contains(r"HtoD|HostToDevice").to_numpy()
@@ -96,7 +118,7 @@ class _Work:
         end = start + column(mine, schema.EVENT_DURATION)
         blocking = (to_device | from_device) & (begin[link] + length[link] >= end)
         lanes = np.unique(column(mine, schema.EVENT_LANE), return_inverse=True)[1].reshape(-1)
-        return cls(link, begin[link], begin[link] + length[link], start, end, lanes, engine, blocking)
+        return cls(at, link, begin[link], begin[link] + length[link], start, end, lanes, engine, blocking)
 
 
 @dataclass(frozen=True)
@@ -107,6 +129,7 @@ class _Points:
     start: Ints
     end: Ints
     of: Ints  # first work of a launch, or position of an edge
+    event: Ints  # of the host; -1: an edge
 
 
 def _points(evidence: TraceEvidence, work: _Work) -> _Points:
@@ -114,9 +137,9 @@ def _points(evidence: TraceEvidence, work: _Work) -> _Points:
     steps = evidence.steps
     assert steps is not None  # asked before
     first = np.flatnonzero(np.append(True, work.call[1:] != work.call[:-1]))
-    waits = evidence.on_host.filter(pl.col(schema.EVENT_KIND.name) == Kind.SYNC)
-    begin = column(waits, schema.EVENT_START)
-    end = begin + column(waits, schema.EVENT_DURATION)
+    waits = evidence.on_host.of_kind(Kind.SYNC)
+    begin = waits.start
+    end = begin + waits.duration
     edges = np.sort(np.concatenate([steps.spans.start, steps.spans.end]))
     kind = np.concatenate([
         np.where(work.blocking[first], _BLOCKING, _LAUNCH), np.full(len(begin), _WAIT), np.full(len(edges), _EDGE)
@@ -124,8 +147,9 @@ def _points(evidence: TraceEvidence, work: _Work) -> _Points:
     start = np.concatenate([work.called[first], begin, edges])
     ends_at = np.concatenate([work.returned[first], end, edges])
     of = np.concatenate([first, np.full(len(begin), -1), np.arange(len(edges))])
+    event = np.concatenate([work.call[first], waits.at, np.full(len(edges), -1)])
     order = np.lexsort((kind == _EDGE, start))
-    return _Points(kind[order], start[order], ends_at[order], of[order])
+    return _Points(kind[order], start[order], ends_at[order], of[order], event[order])
 
 
 def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
@@ -140,9 +164,10 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
     edges: dict[int, int] = {}
     clock, late = 0, 0
     reach = np.maximum.accumulate(work.end)
-    for kind, start, end, of in zip(
-        points.kind.tolist(), points.start.tolist(), points.end.tolist(), points.of.tolist(), strict=True
+    for kind, start, end, of, event in zip(
+        *(values.tolist() for values in (points.kind, points.start, points.end, points.of, points.event)), strict=True
     ):
+        out.at(event, clock, start)
         before = max(0, start - clock) + late
         inside, late = max(0, end - max(start, clock)), 0
         if kind == _EDGE:
@@ -157,6 +182,7 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
                 place[at] = out.add(
                     before if at == of else 0, inside if at == of else 0, device=int(work.end[at] - work.start[at]),
                     engine=int(work.engine[at]), stream=int(work.stream[at]), blocking=kind == _BLOCKING,
+                    event=int(work.event[at]),
                 )  # fmt: skip
         clock = max(clock, end)
     waited = np.full(len(out.before), -1, dtype=np.int64)
@@ -168,7 +194,8 @@ def _schedule(points: _Points, work: _Work, steps: int) -> OwnTimes:
         after=np.where(waited < np.arange(len(waited)), waited, -1),
     )  # fmt: skip
     places = np.array([edges[i] for i in range(2 * steps)], dtype=np.int64)
-    return OwnTimes(schedule, places[0::2], places[1::2])
+    where = (np.array(column, dtype=np.int64) for column in (out.work, out.call, out.since, out.until))
+    return OwnTimes(schedule, places[0::2], places[1::2], *where)
 
 
 class _Issues:
@@ -181,16 +208,38 @@ class _Issues:
         self.engine: list[int] = []
         self.stream: list[int] = []
         self.waits: list[int] = []
+        self.work: list[int] = []
+        self.call: list[int] = []
+        self.since: list[int] = []
+        self.until: list[int] = []
+        self._place = (-1, 0, 0)
+
+    def at(self, call: int, since: int, until: int) -> None:
+        """Where in the trace the next issue lies: its event, and the host's time before it."""
+        self._place = (call, since, max(since, until))
 
     def add(
         self, before: int, issue: int, *, device: int = 0, engine: int = Engine.NONE, stream: int = 0, waits: int = -1,
-        blocking: bool = False,
+        blocking: bool = False, event: int = -1,
     ) -> int:  # fmt: skip
         """Append one; returns its position."""
         at = len(self.before)
+        call, since, until = self._place
+        self._place = (-1, until, until)
         for column_, value in zip(
-            (self.before, self.issue, self.device, self.engine, self.stream, self.waits),
-            (before, issue, device, engine, stream, at if blocking else waits),
+            (
+                self.before,
+                self.issue,
+                self.device,
+                self.engine,
+                self.stream,
+                self.waits,
+                self.work,
+                self.call,
+                self.since,
+                self.until,
+            ),
+            (before, issue, device, engine, stream, at if blocking else waits, event, call, since, until),
             strict=True,
         ):
             column_.append(value)

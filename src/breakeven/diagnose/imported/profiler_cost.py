@@ -6,14 +6,12 @@ know: the speed of the traced host, and costs that a profiler pays after the ste
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.results.records import Interval
-from breakeven.timeline import schema
 
 #: Microseconds that one recorded thing costs the host: low, middle, high. Low and middle of operations: profiler_event_us of
 #: costs/data/host.json (0.86 on a host of scale 2, so 0.4 on the reference). High: with shapes and concrete inputs, 21 on that
@@ -21,6 +19,7 @@ from breakeven.timeline import schema
 #: Calls of the runtime: assumed to cost about what an operation does, within a factor of three; nobody has measured it for us.
 _OPERATION_US: Final = (0.3, 0.9, 6.0)
 _FRAME_US: Final = (0.1, 0.3, 1.0)
+_CALL: Final = re.compile(r"^(?:cuda|cu|hip)[A-Z]")
 _CALL_US: Final = (0.3, 0.8, 2.0)
 
 
@@ -35,12 +34,10 @@ class Recorded:
 
 def recorded(evidence: TraceEvidence) -> Recorded:
     """Count them."""
-    lanes = evidence.timeline.lanes
-    python = [i for i, lane in enumerate(lanes) if lane.kind == "python"]
-    host = evidence.in_steps(evidence.on_host)
-    frames = evidence.in_steps(evidence.timeline.events.filter(pl.col(schema.EVENT_LANE.name).is_in(python)))
-    calls = host.select(pl.col(schema.EVENT_NAME.name).str.contains(r"^(?:cuda|cu|hip)[A-Z]").sum()).item()
-    return Recorded((host.height - calls) / evidence.count, frames.height / evidence.count, calls / evidence.count)
+    frames = int((evidence.timeline.on_lanes("python") & evidence.within).sum())
+    calls = len(evidence.host_in_steps.named(_CALL))
+    operations = len(evidence.host_in_steps) - calls
+    return Recorded(operations / evidence.count, frames / evidence.count, calls / evidence.count)
 
 
 def without_profiler(evidence: TraceEvidence, source: str) -> Interval | None:

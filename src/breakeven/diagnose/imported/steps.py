@@ -1,16 +1,15 @@
-"""Steps of an imported timeline: from the profiler's marks, else from the optimizer's, else none: the whole is one.
-
-What it does not know: steps of a program that marks nothing.
-"""
+"""Steps of an imported timeline: from the profiler's marks, else the optimizer's, else a period, else none: the whole is one."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import polars as pl
 
+from breakeven.diagnose.imported.periods import period_of
 from breakeven.timeline import Timeline, schema
 from breakeven.timeline.intervals import Intervals, Ints
 from breakeven.timeline.schema import Kind, Phase
@@ -19,6 +18,7 @@ from breakeven.timeline.timeline import column
 #: A last mark shorter than this part of the median of the others, in which nothing is launched, was cut off by the profiler's end
 #: (mi250_minitoy.json.gz: 49 µs after a step of 9.3 ms).
 _STUB: Final = 0.1
+_OPTIMIZER: Final = re.compile(r"^Optimizer\.step")
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,14 @@ class Steps:
     Attributes:
         names: of the steps.
         spans: from where to where, ns.
-        how: `marks` or `optimizer`.
+        how: `marks`, `optimizer` or `period`.
+        note: what a reader of the answer should know of it.
     """
 
     names: tuple[str, ...]
     spans: Intervals
     how: str
+    note: str = ""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -41,10 +43,23 @@ class Steps:
 
 def steps_of(timeline: Timeline) -> Steps | None:
     """The steps of a timeline; None where nothing marks them."""
-    marks = timeline.events.filter((pl.col(schema.EVENT_KIND.name) == Kind.STEP) & (pl.col(schema.EVENT_DURATION.name) > 0))
+    long = column(timeline.events, schema.EVENT_DURATION) > 0
+    marks = timeline.events[np.flatnonzero(timeline.kinds.among(Kind.STEP) & long)]
     if marks.height:
         return _without_stub(timeline, _marked(marks))
-    return _between_optimizer_steps(timeline)
+    return _between_optimizer_steps(timeline) or _repeated(timeline)
+
+
+def _repeated(timeline: Timeline) -> Steps | None:
+    """Steps from what repeats, where that is certain."""
+    found = period_of(timeline)
+    if found is None:
+        return None
+    note = (
+        f"no step is marked; steps were told from what repeats: {found.events} kernels and copies, {len(found.spans)} times, "
+        f"{100 * found.alike:.3g} % of them alike"
+    )
+    return Steps(tuple(f"period {i}" for i in range(len(found.spans))), found.spans, "period", note)
 
 
 def _marked(marks: pl.DataFrame) -> Steps:
@@ -68,10 +83,8 @@ def _without_stub(timeline: Timeline, steps: Steps) -> Steps:
     if length[-1] >= _STUB * np.median(length[:-1]):
         return steps
     start = column(timeline.events, schema.EVENT_START)
-    lane = column(timeline.events, schema.EVENT_LANE)
-    hosts = np.isin(lane, [i for i, x in enumerate(timeline.lanes) if x.kind == "host"])
-    launches = (timeline.events[schema.EVENT_KIND.name] == Kind.LAUNCH).to_numpy()
-    worth = launches if launches.any() else hosts & (timeline.events[schema.EVENT_KIND.name] != Kind.STEP).to_numpy()
+    launches = timeline.kinds.among(Kind.LAUNCH)
+    worth = launches if launches.any() else timeline.on_lanes("host") & ~timeline.kinds.among(Kind.STEP)
     inside = worth & (start >= steps.spans.start[-1]) & (start < steps.spans.end[-1])
     if inside.any():
         return steps
@@ -81,12 +94,9 @@ def _without_stub(timeline: Timeline, steps: Steps) -> Steps:
 def _between_optimizer_steps(timeline: Timeline) -> Steps | None:
     """A step ends where the optimizer's does; the first begins with the trace."""
     events = timeline.events
-    hosts = [i for i, x in enumerate(timeline.lanes) if x.kind in ("host", "marks")]
-    mine = events.filter(
-        (pl.col(schema.EVENT_PHASE.name) == Phase.OPTIMIZER)
-        & pl.col(schema.EVENT_LANE.name).is_in(hosts)
-        & pl.col(schema.EVENT_NAME.name).str.starts_with("Optimizer.step")
-    )
+    named = timeline.names.matching(_OPTIMIZER) & timeline.on_lanes("host", "marks")
+    mine = events[np.flatnonzero(named)]
+    mine = mine.filter(pl.col(schema.EVENT_PHASE.name) == Phase.OPTIMIZER)
     if mine.height < 2:
         return None
     start = column(mine, schema.EVENT_START)

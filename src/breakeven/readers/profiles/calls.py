@@ -64,6 +64,8 @@ def of_call(name: str) -> Meaning:
 
 def of_annotation(name: str) -> Meaning:
     """Meaning of an operation or an annotation on the host."""
+    if name.startswith("aten::"):  # most of them
+        return Meaning(Kind.HOST)
     if name.startswith(STEP_MARK):
         return Meaning(Kind.STEP)
     if _LOADER.search(name):

@@ -7,7 +7,7 @@ trace is ever evaluated.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
@@ -36,8 +36,14 @@ class Arguments(msgspec.Struct, gc=False):
     hlo_module: str | None = None
 
 
+class _Id(msgspec.Struct, gc=False):
+    """What a call of the runtime is asked for."""
+
+    correlation: Number = -1
+
+
 class Event(msgspec.Struct, gc=False):
-    """One entry of `traceEvents`; times in microseconds."""
+    """One entry of `traceEvents`; times in microseconds, arguments as text: few events' are ever looked at."""
 
     ph: str = ""
     cat: str = ""
@@ -46,7 +52,7 @@ class Event(msgspec.Struct, gc=False):
     tid: int | str | None = None
     ts: float | None = None
     dur: float | None = None
-    args: Arguments | None = None
+    args: msgspec.Raw = msgspec.Raw()
 
 
 class _Loose(msgspec.Struct, gc=False):
@@ -59,7 +65,7 @@ class _Loose(msgspec.Struct, gc=False):
     tid: Any = None
     ts: Any = None
     dur: Any = None
-    args: Any = None
+    args: msgspec.Raw = msgspec.Raw()
 
 
 @dataclass
@@ -87,6 +93,8 @@ _STRICT: Final = msgspec.json.Decoder(list[Event])
 _LOOSE: Final = msgspec.json.Decoder(list[_Loose])
 _ONE: Final = msgspec.json.Decoder(_Loose)
 _ARGUMENTS: Final = msgspec.json.Decoder(Arguments)
+_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_ONE_ID: Final = msgspec.json.Decoder(_Id)
 
 #: Between two events. The keys that an event may begin with keep it from matching in most nested objects; a wrong place is
 #: found out, since neither side of it decodes.
@@ -101,7 +109,7 @@ _RUN: Final = 4096
 _CLOSING: Final = ord("]")
 #: An entry longer than this is looked at for blanks that can go.
 _LONG_EVENT: Final = 1 << 20
-_WINDOW: Final = 1 << 16
+_WINDOW: Final = 1 << 12
 _MOST_HEADER: Final = 64 << 20
 _MOST_EVENT: Final = 64 << 20
 _TRIES: Final = 4
@@ -124,9 +132,7 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     head = _head(text)
     rest = b""
     while (block := text.more()) is not None:
-        buffer = bytearray(b"[")
-        buffer += rest
-        buffer += block
+        buffer = bytearray().join((b"[", rest, block))
         rest = bytes(memoryview(buffer)[_whole_events(buffer, len(rest), document, take) :])
         if len(rest) > _LONG_EVENT:
             rest = _squeezed(rest)
@@ -135,6 +141,43 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     tail = _last_events(rest, document, take)
     document.header = _header(head, tail, document)
     return document
+
+
+def arguments_of(events: Sequence[Event]) -> list[Arguments]:
+    """The arguments of some events; where one of them has a type that it should not have, it counts as missing."""
+    try:
+        return list(map(_ARGUMENTS.decode, [e.args for e in events]))
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return [_arguments(e.args) for e in events]
+
+
+def correlations_of(events: Sequence[Event]) -> list[Number]:
+    """The correlation ids of some events; -1: none."""
+    try:
+        return [one.correlation for one in map(_ONE_ID.decode, [e.args for e in events])]
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return [_arguments(e.args).correlation for e in events]
+
+
+def _arguments(text: msgspec.Raw) -> Arguments:
+    """The arguments that have the types they should have."""
+    try:
+        return _ARGUMENTS.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        pass
+    good = {}
+    try:
+        given = _FIELDS.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return Arguments()
+    known = {f.encode_name: f for f in msgspec.structs.fields(Arguments)}
+    for key, value in given.items():
+        if key in known:
+            try:
+                good[key] = msgspec.json.decode(value, type=known[key].type)
+            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                continue
+    return msgspec.convert(good, Arguments)
 
 
 def stream_of(blocks: Iterator[bytes], kind: type[_One], take: Callable[[list[_One]], None]) -> None:
@@ -313,9 +356,6 @@ def _tightened(loose: list[_Loose], document: Document) -> list[Event]:
 
 
 def _tight(one: _Loose) -> Event:
-    arguments = one.args
-    if isinstance(arguments, dict):
-        arguments = _arguments(arguments)
     return Event(
         ph=one.ph if isinstance(one.ph, str) else "",
         cat=one.cat if isinstance(one.cat, str) else "",
@@ -324,24 +364,8 @@ def _tight(one: _Loose) -> Event:
         tid=one.tid if isinstance(one.tid, int | str) else str(one.tid),
         ts=None if one.ts is None else float(one.ts),
         dur=None if one.dur is None else float(one.dur),
-        args=arguments if isinstance(arguments, Arguments) else None,
+        args=one.args,
     )
-
-
-def _arguments(given: dict[str, Any]) -> Arguments:
-    """The arguments that have the types they should have (Any: whatever the file holds)."""
-    try:
-        return msgspec.convert(given, Arguments)
-    except msgspec.ValidationError:
-        known = {f.encode_name: f for f in msgspec.structs.fields(Arguments)}
-        good = {}
-        for key, value in given.items():
-            if key in known:
-                try:
-                    good[key] = msgspec.convert(value, known[key].type)
-                except msgspec.ValidationError:
-                    continue
-        return msgspec.convert(good, Arguments)
 
 
 def _last_events(rest: bytes, document: Document, take: Callable[[list[Event]], None]) -> bytes:

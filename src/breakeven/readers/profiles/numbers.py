@@ -7,10 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from breakeven.timeline.intervals import Ints
 
 _MOST: Final = 1 << 62
+#: Microseconds from the median start beyond which a start belongs to no trace: a year.
+FARTHEST_US: Final = 3.2e13
 
 
 def whole(values: Sequence[Any]) -> Ints:
@@ -43,3 +46,12 @@ def _one(value: Any) -> int:  # of the file: anything
     except (TypeError, ValueError, OverflowError):
         return -1
     return found if abs(found) < _MOST else -1
+
+
+def near_others(ts: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """Starts that are numbers, and near the others."""
+    finite = np.isfinite(ts)
+    known = ts if finite.all() else ts[finite]
+    middle = float(np.partition(known, len(known) // 2)[len(known) // 2]) if len(known) else 0.0
+    near: NDArray[np.bool_] = finite & (np.abs(np.where(finite, ts, middle) - middle) < FARTHEST_US)
+    return near

@@ -23,6 +23,9 @@ from breakeven.timeline import OpStream, OpStreamBuilder
 from breakeven.timeline.nesting import nesting
 from breakeven.timeline.opstream import Call, attributes
 from breakeven.timeline.schema import Kind, Phase
+from breakeven.units import NS_PER_US
+
+Floats = np.typing.NDArray[np.float64]
 
 _DTYPES: Final = {
     "float": "float32", "double": "float64", "c10::Half": "float16", "c10::BFloat16": "bfloat16", "long int": "int64",
@@ -71,11 +74,15 @@ class Operations:
         stream: those that run, in the order of issue, over all marked steps.
         events: what the profiler recorded on the host in a step, on average: operations with all that lie in them.
         frames: stack frames of Python in a step, on average.
+        start: of each row, ns after the first mark; NaN: a wait, which has none. Shape (rows,).
+        end: the same of its end.
     """
 
     stream: OpStream
     events: float
     frames: float
+    start: Floats
+    end: Floats
 
 
 @dataclass
@@ -107,10 +114,12 @@ def operations_of(source: Source) -> Operations | None:
     if not spans or not any(e.args and (e.args.dims or e.args.old_dims) for e in found.operations):
         return None
     begins, ends = (np.array([span[i] for span in spans]) for i in (0, 1))
-    stream = _stream(found.operations, begins, ends)
+    stream, row_start, row_end = _stream(found.operations, begins, ends)
     inside = _steps(np.array([float(e.ts) for e in found.operations]), begins, ends)  # type: ignore[arg-type]  # numbers, see take
     frames = _steps(np.array(found.frames), begins, ends)
-    return Operations(stream, float((inside >= 0).sum()) / len(spans), float((frames >= 0).sum()) / len(spans))
+    return Operations(
+        stream, float((inside >= 0).sum()) / len(spans), float((frames >= 0).sum()) / len(spans), row_start, row_end
+    )
 
 
 def _steps(time: np.typing.NDArray[np.float64], begins: Any, ends: Any) -> np.typing.NDArray[np.int64]:  # arrays of floats
@@ -119,19 +128,23 @@ def _steps(time: np.typing.NDArray[np.float64], begins: Any, ends: Any) -> np.ty
     return np.where((at >= 0) & (time < ends[np.maximum(at, 0)]), at, -1)
 
 
-def _stream(operations: Sequence[_Event], begins: Any, ends: Any) -> OpStream:  # arrays of floats
-    """Rows in the order of issue: of nested operations the outermost that is no composite."""
+def _stream(operations: Sequence[_Event], begins: Any, ends: Any) -> tuple[OpStream, Floats, Floats]:  # arrays of floats
+    """Rows in the order of issue, with their times: of nested operations the outermost that is no composite."""
     builder = OpStreamBuilder()
     last = -1
+    times: list[tuple[float, float]] = []
     for event, step, backward in _recorded(operations, begins, ends):
         call = _call(event)
         phase = Phase.BACKWARD if backward else Phase.FORWARD
         at = builder.add(call, step=step, phase=phase)
+        times.append((float(event.ts or 0), float(event.ts or 0) + float(event.dur or 0)))
         if call.kind == Kind.COMPUTE:
             last = at
         if event.name in _READS and last >= 0:
             builder.add(Call(_READS[event.name], Kind.SYNC, "cpu"), step=step, phase=phase, waits_for=last)
-    return builder.build(steps=len(begins))
+            times.append((np.nan, np.nan))
+    known = (np.array(times, dtype=np.float64).reshape(-1, 2) - float(begins[0])) * NS_PER_US
+    return builder.build(steps=len(begins)), known[:, 0], known[:, 1]
 
 
 def _recorded(operations: Sequence[_Event], begins: Any, ends: Any) -> Iterator[tuple[_Event, int, bool]]:  # arrays of floats

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
+from itertools import compress
+from math import prod
 from typing import Any, Final, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.readers.profiles.json_events import Arguments, Event, Number
+from breakeven.readers.profiles.json_events import Arguments, Event, Number, arguments_of, correlations_of
 from breakeven.readers.profiles.numbers import whole
 from breakeven.timeline.intervals import Ints
 
 Floats = NDArray[np.float64]
+Codes = NDArray[np.int32]
+_Lane = tuple[int | str | None, int | str | None]
 
 #: Events with a length; the others are flow arrows, counters and names, and no table needs them.
 _COMPLETE: Final = "X"
 _METADATA: Final = "M"
+#: More blocks or threads than any launch has (CUDA: 2^31 by 2^16 by 2^16 blocks).
+_MOST: Final = 1 << 63
 _Key = TypeVar("_Key", bound=Hashable)
-_NO_ARGUMENTS: Final = Arguments()
 #: Categories of events on a device, in lower case.
 _ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"})
-_CORRELATION, _DEVICE, _STREAM, _BYTES, _STEP = (
-    attrgetter(name) for name in ("correlation", "device", "stream", "bytes", "step_num")
-)
 
 
-def _hlo(arguments: Arguments) -> int:
-    return int(arguments.hlo_op is not None)
+class _Numbers(dict[_Key, int]):
+    """Distinct values and their numbers; a new one gets the next."""
+
+    def __missing__(self, value: _Key) -> int:
+        number = self[value] = len(self)
+        return number
+
+    def of(self, values: Sequence[_Key]) -> Codes:
+        """Each value's number."""
+        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
 
 
 @dataclass(frozen=True)
@@ -43,26 +52,29 @@ class RawColumns:
         correlation: id that a call and its device work share; -1: none. So `device`, `stream` and `bytes`.
         step: number of a step mark (`step_num`); -1: none.
         hlo: 1 where it names an operation of XLA.
-        arguments: of the events in `argued` (positions, in order), as decoded.
+        argued: positions, in order, of the kernels whose launch is known.
+        blocks: thread blocks of each of those; NaN: not said. So `threads` in a block, and `occupancy`, per cent.
         labels: names that metadata give to processes and threads: (kind of name, process, thread, name).
     """
 
     names: tuple[str, ...]
     categories: tuple[str, ...]
-    lanes: tuple[tuple[int | str | None, int | str | None], ...]
-    name: Ints
-    category: Ints
-    lane: Ints
+    lanes: tuple[_Lane, ...]
+    name: Codes
+    category: Codes
+    lane: Codes
     ts: Floats
     dur: Floats
     correlation: Ints
-    device: Ints
+    device: Codes
     stream: Ints
     bytes: Ints
     step: Ints
-    hlo: Ints
+    hlo: NDArray[np.int8]
     argued: Ints
-    arguments: tuple[Arguments, ...]
+    blocks: Floats
+    threads: Floats
+    occupancy: Floats
     labels: tuple[tuple[str, int | str | None, int | str | None, str], ...]
 
 
@@ -71,15 +83,14 @@ class RawCollector:
     """Takes batches of events; `columns` joins them.
 
     Attributes:
-        with_arguments: categories whose events' arguments are kept (grid, block, occupancy), in lower case.
+        with_arguments: categories of which it is kept how their kernels were launched, in lower case.
     """
 
     with_arguments: frozenset[str] = frozenset()
-    _names: dict[str, int] = field(default_factory=dict)
-    _categories: dict[str, int] = field(default_factory=dict)
-    _lanes: dict[tuple[int | str | None, int | str | None], int] = field(default_factory=dict)
-    _parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)
-    _arguments: list[Arguments] = field(default_factory=list)
+    _names: _Numbers[str] = field(default_factory=_Numbers)
+    _categories: _Numbers[str] = field(default_factory=_Numbers)
+    _lanes: _Numbers[_Lane] = field(default_factory=_Numbers)
+    _parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)  # a part's columns, of several types
     _labels: list[tuple[str, int | str | None, int | str | None, str]] = field(default_factory=list)
     _count: int = 0
 
@@ -87,65 +98,82 @@ class RawCollector:
         """Add the complete events of a batch, and the names that metadata give."""
         events = [e for e in batch if e.ph == _COMPLETE]
         if len(events) < len(batch):
-            self._labels += [
-                (e.name, e.pid, e.tid, e.args.name) for e in batch if e.ph == _METADATA and e.args is not None and e.args.name
-            ]
+            self._label([e for e in batch if e.ph == _METADATA and e.args])
         if not events:
             return
-        category = _codes([e.cat for e in events], self._categories)
-        lists = {which: self._of(which, category).tolist() for which in ("ids", "device", "plain", "kept")}
-        self._arguments += [events[i].args or _NO_ARGUMENTS for i in lists["kept"]]
+        category = self._categories.of([e.cat for e in events])
         self._parts.append((
-            _codes([e.name for e in events], self._names), category, _codes([(e.pid, e.tid) for e in events], self._lanes),
+            self._names.of([e.name for e in events]), category, self._lanes.of([(e.pid, e.tid) for e in events]),
             np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
-            *(
-                _taken(events, lists[which], get)
-                for which, get in (
-                    ("ids", _CORRELATION), ("device", _DEVICE), ("device", _STREAM), ("device", _BYTES), ("plain", _STEP),
-                    ("plain", _hlo),
-                )
-            ),
-            np.array(lists["kept"], dtype=np.int64) + self._count,
+            *self._argued(events, category),
         ))  # fmt: skip
         self._count += len(events)
 
-    def _of(self, which: str, category: Ints) -> Ints:
-        """Positions of the events whose category has some of the arguments."""
+    def _label(self, events: list[Event]) -> None:
+        for event, told in zip(events, arguments_of(events), strict=True):
+            if told.name:
+                self._labels.append((event.name, event.pid, event.tid, told.name))
+
+    def _argued(self, events: list[Event], category: Codes) -> tuple[NDArray[Any], ...]:
+        """Columns that come from the arguments, which only some categories have."""
         asked = [c.lower() for c in self._categories]
-        has = {
-            "ids": [c == "" or c.endswith(("runtime", "driver")) or c in _ON_DEVICE for c in asked],
-            "device": [c == "" or c in _ON_DEVICE for c in asked], "plain": [c == "" for c in asked],
-            "kept": [c in self.with_arguments for c in asked],
-        }[which]  # fmt: skip
-        return np.flatnonzero(np.array(has)[category])
+        plain, calls, on_device, kept = (
+            np.array(has)[category]
+            for has in (
+                [c == "" for c in asked], [c.endswith(("runtime", "driver")) for c in asked], [c in _ON_DEVICE for c in asked],
+                [c in self.with_arguments for c in asked],
+            )
+        )  # fmt: skip
+        correlation, device, stream, bytes_, step = (np.full(len(events), -1, dtype=np.int64) for _ in range(5))
+        hlo = np.zeros(len(events), dtype=np.int8)
+        if calls.any():
+            correlation[calls] = whole(correlations_of(list(compress(events, calls.tolist()))))
+        told: list[Arguments] = []
+        which = np.flatnonzero(plain | on_device)
+        if len(which):
+            told = arguments_of([events[i] for i in which.tolist()])
+            correlation[which] = whole([a.correlation for a in told])
+            device[which] = whole([a.device for a in told])
+            stream[which] = whole([a.stream for a in told])
+            bytes_[which] = whole([a.bytes for a in told])
+            if plain.any():
+                step[which] = whole([a.step_num for a in told])
+                hlo[which] = [a.hlo_op is not None for a in told]
+        launched = list(compress(told, kept[which].tolist()))
+        return (
+            correlation, device, stream, bytes_, step, hlo, which[kept[which]] + self._count,
+            _products([a.grid for a in launched]), _products([a.block for a in launched]),
+            _percents([a.occupancy for a in launched]),
+        )  # fmt: skip
 
     def columns(self) -> RawColumns:
-        """All of it."""
-        if self._parts:
-            joined = [np.concatenate(column) for column in zip(*self._parts, strict=True)]
-        else:
-            joined = [np.zeros(0, dtype=np.float64 if i in (3, 4) else np.int64) for i in range(12)]
-        name, category, lane, ts, dur, correlation, device, stream, bytes_, step, hlo, argued = joined
+        """All of it; the collector is empty afterwards."""
+        parts, self._parts = self._parts, []
+        if not parts:
+            none = np.zeros(0, dtype=np.int64)
+            parts = [(none,) * 15]
+        joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
+        name, category, lane, ts, dur, correlation, device, stream, bytes_, step, hlo, argued, blocks, threads, occupancy = joined
         return RawColumns(
             names=tuple(self._names), categories=tuple(self._categories), lanes=tuple(self._lanes), name=name, category=category,
             lane=lane, ts=ts, dur=dur, correlation=correlation, device=device, stream=stream, bytes=bytes_, step=step, hlo=hlo,
-            argued=argued, arguments=tuple(self._arguments), labels=tuple(self._labels),
+            argued=argued, blocks=blocks, threads=threads, occupancy=occupancy, labels=tuple(self._labels),
         )  # fmt: skip
 
 
-def _codes(values: Sequence[_Key], known: dict[_Key, int]) -> Ints:
-    """Each value's number among the distinct ones; new ones are added."""
-    try:  # after the first batches there is hardly a new one
-        return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
-    except KeyError:
-        for value in values:
-            known.setdefault(value, len(known))
-        return np.fromiter(map(known.__getitem__, values), dtype=np.int64, count=len(values))
+def _percents(values: list[Number]) -> Floats:
+    """Numbers from 0 to 100; NaN for all others."""
+    try:
+        found = np.array(values, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        found = np.array([v if isinstance(v, int | float) and 0 <= v <= 100 else np.nan for v in values], dtype=np.float64)
+    return np.where((found >= 0) & (found <= 100), found, np.nan)
 
 
-def _taken(events: Sequence[Event], which: Sequence[int], get: Callable[[Arguments], Number]) -> Ints:
-    """One argument of some of the events; -1 elsewhere."""
-    out = np.full(len(events), -1, dtype=np.int64)
-    if which:
-        out[which] = whole([get(events[i].args or _NO_ARGUMENTS) for i in which])
-    return out
+def _products(sides: list[list[int] | None]) -> Floats:
+    """Product of up to three sides each; NaN where there are none, or none that a device could have."""
+    try:
+        found = np.array([s[0] * s[1] * s[2] if s is not None else 0 for s in sides], dtype=np.int64)
+    except (IndexError, OverflowError):
+        found = np.array([p if s and 0 < (p := prod(s[:3])) < _MOST else 0 for s in sides], dtype=np.int64)
+    return np.where(found > 0, found, np.nan)

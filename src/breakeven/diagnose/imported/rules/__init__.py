@@ -6,11 +6,15 @@ from typing import Final
 
 from breakeven.diagnose.imported.rule import TraceRule
 from breakeven.diagnose.imported.rules import (
+    convolutions,
+    graphs,
     input_wait,
     kernels,
     launches,
     memory_calls,
     occupancy,
+    optimizers,
+    padded,
     peers,
     precision,
     recurrence,
@@ -29,6 +33,10 @@ TRACE_RULES: Final[tuple[TraceRule, ...]] = (
     TraceRule("warmup", set_up.warmup),
     TraceRule("memory", memory_calls.memory),
     TraceRule("unfused_rnn", recurrence.unfused_rnn),
+    TraceRule("optimizer_loop", optimizers.optimizer_loop),
+    TraceRule("cudnn_fallback", convolutions.cudnn_fallback),
+    TraceRule("padding", padded.padding, Rank.ADVICE),
+    TraceRule("graph_launch", graphs.graph_launch, Rank.ADVICE),
     TraceRule("communication", peers.communication, Rank.ADVICE),
     TraceRule("small_kernel", kernels.small_kernel, Rank.ADVICE, least_share=0.05),
     TraceRule("compute_bound", kernels.compute_bound, Rank.ADVICE, least_share=0.05),

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.wording import of_step
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline import schema
-
-_LONGEST = 60
 
 
 def finding(
@@ -27,18 +22,6 @@ def part(evidence: TraceEvidence, price: Interval) -> str:
     return f"{of_step(price.mid, evidence.step_ms.mid)} of {unit}"
 
 
-def longest(events: pl.DataFrame, most: int = 2) -> str:
-    """Names of the events that take most time together, shortened."""
-    top = (
-        events.group_by(schema.EVENT_NAME.name)
-        .agg(pl.col(schema.EVENT_DURATION.name).sum())
-        .sort(schema.EVENT_DURATION.name, schema.EVENT_NAME.name, descending=[True, False])
-        .head(most)
-    )
-    return ", ".join(short(name) for name in top[schema.EVENT_NAME.name].to_list())
-
-
-def short(name: str) -> str:
-    """A kernel's or an operation's name as a sentence can hold it: without what stands in brackets."""
-    plain = name.removeprefix("void ").split("(")[0].split("<")[0].strip() or name
-    return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"
+def unit(evidence: TraceEvidence) -> str:
+    """What a count refers to."""
+    return "a step" if evidence.steps is not None else "in all"

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
-import polars as pl
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.diagnose.wording import percent
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 
 #: A loader that takes more than this many times its median in some steps waits in bursts: its workers have fallen behind.
 _BURSTS = 5.0
+_SEVERAL = re.compile("MultiProcess")
 
 
 def input_bound(evidence: TraceEvidence) -> Finding | None:
@@ -28,9 +29,8 @@ def input_bound(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("input")
     if price.mid <= 0:
         return None
-    calls = evidence.on_host.filter(pl.col(schema.EVENT_CAUSE.name) == "input")
-    names = " ".join(calls[schema.EVENT_NAME.name].unique().to_list())
-    several = "MultiProcess" in names
+    calls = evidence.on_host.where(evidence.timeline.causes.among("input"))
+    several = len(calls.named(_SEVERAL)) > 0
     parts = evidence.parts_ms["input"][evidence.usual]
     bursts = several and len(parts) >= 4 and parts.max() > _BURSTS * max(float(np.median(parts)), 0.01 * evidence.step_ms.mid)
     waiting = "CPU" if evidence.on_cpu else "GPU"

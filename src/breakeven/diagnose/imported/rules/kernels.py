@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, longest, part
+from breakeven.diagnose.imported.rules.finding import finding, part, unit
+from breakeven.diagnose.imported.seen import Seen
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
 
@@ -23,8 +22,8 @@ def small_kernel(evidence: TraceEvidence) -> Finding | None:
     if evidence.on_cpu:
         return None
     price = evidence.price("small_kernel")
-    few = _events(evidence, "small_kernel").height / evidence.count
-    sentence = f"{count(few, 'kernel')} {_unit(evidence)} are too small to fill the GPU: together {part(evidence, price)}."
+    few = len(_events(evidence, "small_kernel")) / evidence.count
+    sentence = f"{count(few, 'kernel')} {unit(evidence)} are too small to fill the GPU: together {part(evidence, price)}."
     return finding(evidence, "small_kernel", "small_kernel", price, sentence, ("larger_batch", "compile"))
 
 
@@ -58,13 +57,10 @@ def _busy(evidence: TraceEvidence, name: str, cause: str, words: str, remedies: 
     price: Interval = evidence.price(cause)
     if price.mid <= 0:
         return None
-    top = "" if evidence.on_cpu else f", most of it in {longest(_events(evidence, cause))}"
+    top = "" if evidence.on_cpu else f", most of it in {_events(evidence, cause).longest()}"
     return finding(evidence, name, cause, price, f"{words} {part(evidence, price)}{top}.", () if evidence.on_cpu else remedies)
 
 
-def _events(evidence: TraceEvidence, cause: str) -> pl.DataFrame:
-    return evidence.in_steps(evidence.on_device.filter(evidence.device_causes == cause))
-
-
-def _unit(evidence: TraceEvidence) -> str:
-    return "a step" if evidence.steps is not None else "in all"
+def _events(evidence: TraceEvidence, cause: str) -> Seen:
+    mine = evidence.on_device.where(evidence.device_causes.among(cause))
+    return Seen(mine.timeline, mine.at[evidence.within[mine.at]])

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.evidence import share
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, part
+from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.wording import count, ms
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
 
 
@@ -30,20 +27,18 @@ def launch_bound(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("launch")
     if price.mid <= 0:
         return None
-    launches = evidence.in_steps(evidence.on_host.filter(pl.col(schema.EVENT_KIND.name) == Kind.LAUNCH))
-    per_step = launches.height / evidence.count
+    per_step = len(evidence.host_in_steps.of_kind(Kind.LAUNCH)) / evidence.count
     each = share(price.mid, per_step)
-    unit = "a step" if evidence.steps is not None else "in all"
     sentence = (
         f"The GPU idles {part(evidence, price)} because the host has not launched the next work yet: "
-        f"{count(per_step, 'launch', 'launches')} {unit}, {ms(each)} of idle time for each."
+        f"{count(per_step, 'launch', 'launches')} {unit(evidence)}, {ms(each)} of idle time for each."
     )
     return finding(evidence, "launch_bound", "launch", price, sentence, ("larger_batch", "cuda_graph", "compile"))
 
 
 def _on_cpu(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("overhead")
-    operations = evidence.in_steps(evidence.on_host).height / evidence.count
+    operations = len(evidence.host_in_steps) / evidence.count
     if price.mid <= 0 or operations < 1:
         return None
     sentence = (

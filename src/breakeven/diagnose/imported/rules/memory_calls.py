@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, longest, part
+from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
 
 
@@ -28,9 +25,9 @@ def memory(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("memory", every=True)
     if price.mid <= 0:
         return None
-    calls = evidence.in_steps(evidence.on_host.filter(pl.col(schema.EVENT_KIND.name) == Kind.ALLOC))
+    calls = evidence.host_in_steps.of_kind(Kind.ALLOC)
     sentence = (
         f"Asking for and freeing GPU memory stops the GPU {part(evidence, price)}: "
-        f"{count(calls.height / evidence.count, 'call')} a step ({longest(calls)})."
+        f"{count(len(calls) / evidence.count, 'call')} {unit(evidence)} ({calls.longest()})."
     )
     return finding(evidence, "memory", "memory", price, sentence, ("no_empty_cache",))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, longest, part
+from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
 
 
@@ -26,7 +23,7 @@ def communication(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("communication")
     if price.mid <= 0:
         return None
-    calls = evidence.on_device.filter(pl.col(schema.EVENT_KIND.name) == Kind.COMMUNICATION)
-    what = f" ({longest(calls, 1)})" if calls.height else ""
+    calls = evidence.on_device.of_kind(Kind.COMMUNICATION)
+    what = f" ({calls.longest(1)})" if len(calls) else ""
     sentence = f"Exchange with other GPUs takes {part(evidence, price)}, with nothing computed beside{what}."
     return finding(evidence, "communication", "communication", price, sentence)

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import re
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, longest, part
+from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline import schema
-from breakeven.units import NS_PER_MS
 
 #: Kernels of float32 products without tensor cores, as cuBLAS and CUTLASS name them.
-_FLOAT32 = r"(?i)sgemm|f32f32_f32f32_f32_(?:tn|nn|nt|tt)|scudnn"
-_DOUBLE = r"(?i)dgemm|d884gemm|f64f64|_dsymv|double"
+_FLOAT32 = re.compile(r"(?i)sgemm|f32f32_f32f32_f32_(?:tn|nn|nt|tt)|scudnn")
+_DOUBLE = re.compile(r"(?i)dgemm|d884gemm|f64f64|_dsymv|double")
 
 #: Devices whose tensor cores take TF32 (Ampere and later: NVIDIA's data sheets).
 _HAS_TF32 = re.compile(
@@ -38,14 +34,12 @@ def tf32(evidence: TraceEvidence) -> Finding | None:
     """
     if evidence.on_cpu or not _HAS_TF32.search(evidence.facts.name or ""):
         return None
-    found = evidence.in_steps(evidence.on_device.filter(pl.col(schema.EVENT_NAME.name).str.contains(_FLOAT32)))
-    total = float(found[schema.EVENT_DURATION.name].sum()) / NS_PER_MS / evidence.count
+    found = evidence.device_in_steps.named(_FLOAT32)
+    total = found.total_ms / evidence.count
     if total <= 0:
         return None
     price = Interval(*(total * s for s in _SAVED))
-    sentence = (
-        f"Float32 products run without tensor cores ({longest(found, 1)}); as TF32 they would save {part(evidence, price)}."
-    )
+    sentence = f"Float32 products run without tensor cores ({found.longest(1)}); as TF32 they would save {part(evidence, price)}."
     return finding(evidence, "tf32", "compute", price, sentence, ("tf32", "autocast"))
 
 
@@ -61,10 +55,10 @@ def fp64(evidence: TraceEvidence) -> Finding | None:
     """
     if evidence.on_cpu:
         return None
-    found = evidence.in_steps(evidence.on_device.filter(pl.col(schema.EVENT_NAME.name).str.contains(_DOUBLE)))
-    total = float(found[schema.EVENT_DURATION.name].sum()) / NS_PER_MS / evidence.count
+    found = evidence.device_in_steps.named(_DOUBLE)
+    total = found.total_ms / evidence.count
     if total <= 0:
         return None
     price = Interval(0.3 * total, 0.5 * total, 0.97 * total)
-    sentence = f"Double precision ({longest(found, 1)}) costs {part(evidence, price)} more than float32 would."
+    sentence = f"Double precision ({found.longest(1)}) costs {part(evidence, price)} more than float32 would."
     return finding(evidence, "fp64", "compute", price, sentence, ("float32",))

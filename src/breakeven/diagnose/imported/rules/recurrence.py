@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import polars as pl
+import re
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline import schema
-from breakeven.units import NS_PER_MS
 
-_CELLS = r"^aten::(?:lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell|_thnn_fused_lstm_cell|_thnn_fused_gru_cell)$"
-_FUSED = r"^aten::(?:_cudnn_rnn|miopen_rnn|mkldnn_rnn_layer)$"
+_OUTER = re.compile(r"^aten::(?:lstm_cell|gru_cell|rnn_tanh_cell|rnn_relu_cell)$")
+_CELLS = re.compile(r"^aten::(?:_thnn_fused_lstm_cell|_thnn_fused_gru_cell)$")
+_FUSED = re.compile(r"^aten::(?:_cudnn_rnn|miopen_rnn|mkldnn_rnn_layer)$")
 _MANY = 8
 
 
@@ -26,14 +25,14 @@ def unfused_rnn(evidence: TraceEvidence) -> Finding | None:
     Remedy: `nn.LSTM`, `nn.GRU` or `nn.RNN` over the whole sequence; where they are used, what makes cuDNN refuse them.
     When it is wrong: where each step needs the output of the one before in another way than the layer has it.
     """
-    host = evidence.in_steps(evidence.on_host)
-    cells = host.filter(pl.col(schema.EVENT_NAME.name).str.contains(_CELLS))
-    outer = cells.filter(~pl.col(schema.EVENT_NAME.name).str.contains("_thnn_fused"))
-    used = outer if outer.height else cells
-    number = used.height / evidence.count
-    if number < _MANY or host.select(pl.col(schema.EVENT_NAME.name).str.contains(_FUSED).any()).item():
+    host = evidence.host_in_steps
+    cells = host.named(_CELLS)
+    outer = host.named(_OUTER)
+    used = outer if len(outer) else cells
+    number = len(used) / evidence.count
+    if number < _MANY or len(host.named(_FUSED)):
         return None
-    within = float(used[schema.EVENT_DURATION.name].sum()) / NS_PER_MS / evidence.count
+    within = used.total_ms / evidence.count
     waiting = evidence.price("overhead" if evidence.on_cpu else "launch").mid
     mid = min(within, waiting)
     price = Interval(0.5 * mid, mid, max(mid, min(2 * within, waiting)))

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import polars as pl
-
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, longest
+from breakeven.diagnose.imported.rules.finding import finding
 from breakeven.diagnose.wording import ms, of_step
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 
 
 def warmup(evidence: TraceEvidence) -> Finding | None:
@@ -27,9 +24,9 @@ def warmup(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("warmup", every=True)
     if price.mid <= 0:
         return None
-    events = evidence.on_host.filter(pl.col(schema.EVENT_CAUSE.name) == "warmup")
+    events = evidence.on_host.where(evidence.timeline.causes.among("warmup"))
     total = float(evidence.parts_ms["warmup"].sum())
-    how = f", most of it in {longest(events)}" if events.height else ""
+    how = f", most of it in {events.longest()}" if len(events) else ""
     if evidence.count > 1:
         few = int((~evidence.usual).sum())
         where = f"all in {few} of {evidence.count} steps" if few else f"over {evidence.count} steps"

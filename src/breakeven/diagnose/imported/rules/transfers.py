@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-import polars as pl
+import re
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
-from breakeven.diagnose.imported.rules.finding import finding, part
+from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.wording import count, size
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
 
 #: Copies below this take as long for their start as for their bytes: 64 KB at 12 GB/s is 5 µs, the cost of a launch.
 _SMALL_BYTES = 65_536
 _MANY = 8
+_CROSSING = re.compile(r"(?i)HtoD|HostToDevice|H2D|host-to-device|DtoH|DeviceToHost|D2H|device-to-host")
+_PAGEABLE = re.compile("Pageable")
 
 
 def transfer_bound(evidence: TraceEvidence) -> Finding | None:
@@ -32,23 +33,19 @@ def transfer_bound(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("copy")
     if price.mid <= 0:
         return None
-    name = pl.col(schema.EVENT_NAME.name)
-    to_device, from_device = r"(?i)HtoD|HostToDevice|H2D|host-to-device", r"(?i)DtoH|DeviceToHost|D2H|device-to-host"
-    copies = evidence.in_steps(evidence.on_device.filter(pl.col(schema.EVENT_KIND.name) == Kind.COPY))
-    crossing = copies.filter(name.str.contains(to_device) | name.str.contains(from_device))
-    pageable = crossing.filter(name.str.contains("Pageable"))
-    size_of = pl.col(schema.EVENT_BYTES.name)
-    small = crossing.filter(size_of.is_not_null() & (size_of < _SMALL_BYTES)).height / evidence.count
-    bytes_ = int(crossing[schema.EVENT_BYTES.name].sum() or 0) / evidence.count
+    crossing = evidence.device_in_steps.of_kind(Kind.COPY).named(_CROSSING)
+    pageable = len(crossing.named(_PAGEABLE))
+    sizes = crossing.bytes
+    small = int(((sizes >= 0) & (sizes < _SMALL_BYTES)).sum()) / evidence.count
+    bytes_ = int(sizes[sizes > 0].sum()) / evidence.count
     about = f", {size(bytes_)}" if bytes_ else ""
-    kind = f", {round(pageable.height / evidence.count) or 'some'} of them from or to pageable memory" if pageable.height else ""
-    unit = "a step" if evidence.steps is not None else "in all"
+    kind = f", {round(pageable / evidence.count) or 'some'} of them from or to pageable memory" if pageable else ""
     sentence = (
         f"Copies between main memory and the GPU take {part(evidence, price)}, with no kernel running beside: "
-        f"{count(crossing.height / evidence.count, 'copy', 'copies')} {unit}{about}{kind}."
+        f"{count(len(crossing) / evidence.count, 'copy', 'copies')} {unit(evidence)}{about}{kind}."
     )
     remedies = [
-        ("pin_memory", pageable.height > 0),
+        ("pin_memory", pageable > 0),
         ("merge_copies", small >= _MANY),
         ("prefetch", True),
         ("data_on_device", True),

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import polars as pl
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.frames import lines_of
-from breakeven.diagnose.imported.rules.finding import finding, longest, part
+from breakeven.diagnose.imported.rules.finding import finding, part
+from breakeven.diagnose.imported.seen import Seen
 from breakeven.diagnose.wording import often
 from breakeven.results.records import Finding
-from breakeven.timeline import schema
 from breakeven.timeline.schema import Kind
-from breakeven.timeline.timeline import column
+
+#: Waits whose operations are looked for, the longest first.
+_LOOKED_AT = 20
 
 
 def sync_bound(evidence: TraceEvidence) -> Finding | None:
@@ -32,30 +33,31 @@ def sync_bound(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("sync")
     if price.mid <= 0:
         return None
-    waits = evidence.in_steps(evidence.on_host.filter(pl.col(schema.EVENT_KIND.name) == Kind.SYNC))
-    if not waits.height:
+    waits = evidence.host_in_steps.of_kind(Kind.SYNC)
+    if not len(waits):
         return None
-    sites = lines_of(evidence.timeline, waits)
+    sites = lines_of(waits)
     where = f"in {sites[0].text} at {sites[0].file}:{sites[0].line}" if sites else f"inside {_around(evidence, waits)}"
     sentence = (
-        f"The host stops {often(waits.height / evidence.count)} a step to wait for the GPU ({where}), and the "
+        f"The host stops {often(len(waits) / evidence.count)} a step to wait for the GPU ({where}), and the "
         f"GPU then waits for the host: {part(evidence, price)}."
     )
     return replace(finding(evidence, "sync_bound", "sync", price, sentence, ("metrics_on_device",)), sites=sites)
 
 
-def _around(evidence: TraceEvidence, waits: pl.DataFrame) -> str:
+def _around(evidence: TraceEvidence, waits: Seen) -> str:
     """The operations in which the longest waits lie; the calls themselves where no operation was recorded."""
-    host = evidence.on_host.filter(~pl.col(schema.EVENT_KIND.name).is_in([Kind.SYNC, Kind.LAUNCH, Kind.ALLOC]))
-    top = waits.sort(schema.EVENT_DURATION.name, descending=True).head(20)
-    start, end = column(host, schema.EVENT_START), column(host, schema.EVENT_START) + column(host, schema.EVENT_DURATION)
-    lane = column(host, schema.EVENT_LANE)
-    names: dict[str, int] = {}
-    for at, on, length in zip(
-        column(top, schema.EVENT_START), column(top, schema.EVENT_LANE), column(top, schema.EVENT_DURATION), strict=True
-    ):
-        inside = np.flatnonzero((lane == on) & (start <= at) & (end >= at + length))
+    calls = evidence.timeline.kinds.among(Kind.SYNC, Kind.LAUNCH, Kind.ALLOC)
+    host, names = evidence.on_host.where(~calls), evidence.timeline.names
+    start, lane = host.start, host.lane
+    end = start + host.duration
+    spent: dict[str, int] = {}
+    top = np.argsort(-waits.duration, kind="stable")[:_LOOKED_AT]
+    for at, on, length in zip(waits.start[top].tolist(), waits.lane[top].tolist(), waits.duration[top].tolist(), strict=True):
+        before = int(np.searchsorted(start, at, side="right"))  # a timeline is in order of time
+        inside = np.flatnonzero((end[:before] >= at + length) & (lane[:before] == on))
         if len(inside):
-            name = host[schema.EVENT_NAME.name][int(inside[np.argmin((end - start)[inside])])]
-            names[name] = names.get(name, 0) + int(length)
-    return max(names, key=lambda n: names[n]) if names else longest(waits)
+            innermost = inside[np.argmin((end - start)[inside])]
+            name = names.values[names.codes[host.at[innermost]]]
+            spent[name] = spent.get(name, 0) + length
+    return max(spent, key=lambda n: spent[n]) if spent else waits.longest()

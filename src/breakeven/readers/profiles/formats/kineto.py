@@ -15,12 +15,13 @@ from numpy.typing import NDArray
 
 from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
 from breakeven.readers.profiles.links import launched_by
-from breakeven.readers.profiles.numbers import known, number
+from breakeven.readers.profiles.numbers import FARTHEST_US, known, near_others, number
 from breakeven.readers.profiles.raw_columns import RawColumns
 from breakeven.readers.profiles.trace import Trace
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Lane, Origin, repaired, schema
 from breakeven.timeline.intervals import Ints
+from breakeven.timeline.nesting import Numbers, by_time
 from breakeven.timeline.schema import Kind
 
 SOURCE: Final = "kineto"
@@ -34,13 +35,14 @@ _CLASSES: Final[Mapping[str, int]] = {
     "kernel": _KERNELS, "gpu_memcpy": _COPIES, "memcpy": _COPIES, "gpu_memset": _COPIES, "memset": _COPIES,
     "python_function": _FRAMES, "overhead": _PROFILER,
 }  # fmt: skip
+#: Kind of the lane on which the events of each class lie; those of devices are told by device and stream.
+_LANE_OF_CLASS: Final = ("host", "host", "", "", "python", "profiler", "marks", "")
+_LANE_KINDS: Final = ("host", "python", "profiler", "marks", "")
 _KINDS: Final = (
     Kind.HOST, Kind.COMPUTE, Kind.COPY, Kind.SYNC, Kind.LAUNCH, Kind.ALLOC, Kind.COMMUNICATION, Kind.STEP,
 )  # fmt: skip
 _CAUSES: Final = (None, "input", "warmup")
 _PHASES: Final = (None, schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
-#: Microseconds from the median start beyond which a start belongs to no trace: a year.
-_FARTHEST_US: Final = 3.2e13
 _COLLECTIVES: Final = ("nccl", "rccl", "oneccl")
 
 
@@ -61,14 +63,17 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     """
     of = _as_operations(raw, _classes(raw.categories)[raw.category])
     lane, lanes = _lanes(raw, of)
-    which = np.flatnonzero((of != _NOTHING) & _usable(raw.ts))
-    kind, cause, phase = (codes[which] for codes in _meanings(raw, of))
+    usable = near_others(raw.ts)
+    kinds, causes, phases = _meanings(raw, of)
+    lane = np.where(kinds == _KINDS.index(Kind.STEP), len(lanes), lane)
+    which = _in_order(raw, lane, np.flatnonzero((of != _NOTHING) & usable))
+    kind, cause, phase = kinds[which], causes[which], phases[which]
     start, duration = _nanoseconds(raw.ts[which], raw.dur[which])
     marks = kind == _KINDS.index(Kind.STEP)
     frame = pl.DataFrame([
         _column(schema.EVENT_NAME, pl.Series(list(raw.names), dtype=pl.String)[raw.name[which]]),
         _column(schema.EVENT_KIND, pl.Series(list(_KINDS))[kind]),
-        _column(schema.EVENT_LANE, np.where(marks, len(lanes), lane[which])),
+        _column(schema.EVENT_LANE, lane[which].astype(np.int32)),
         _column(schema.EVENT_START, start),
         _column(schema.EVENT_DURATION, duration),
         _column(schema.EVENT_LINK, _links(raw, of, which, start)),
@@ -86,7 +91,13 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
         timeline, SOURCE, entries, _devices(header, lanes), _shapes(raw), number(told.get("rank")),
         number(told.get("world_size")), name,
     )  # fmt: skip
-    return trace, (*_missing(raw, of), *(r.sentence() for r in repairs))
+    return trace, (*_missing(usable, of), *(r.sentence() for r in repairs))
+
+
+def _in_order(raw: RawColumns, lane: Ints, which: Ints) -> Ints:
+    """Events in the order of a timeline, as nearly as the file's own clock tells."""
+    ordered: Ints = which[by_time(lane[which], raw.ts[which], -np.nan_to_num(-raw.dur[which]))]
+    return ordered
 
 
 def _column(column: schema.Column, values: Any) -> pl.Series:  # any sequence that polars takes as a column
@@ -108,18 +119,24 @@ def _as_operations(raw: RawColumns, of: Ints) -> Ints:
 
     All others only say where in the program it is.
     """
-    telling = np.array([of_annotation(name) != Meaning(Kind.HOST) for name in raw.names] or [False], dtype=np.bool_)
-    out: Ints = np.where((of == _ANNOTATIONS) & telling[raw.name], _OPERATIONS, of)
+    annotations = np.flatnonzero(of == _ANNOTATIONS)
+    names = raw.name[annotations]
+    telling = [at for at in set(names.tolist()) if of_annotation(raw.names[at]) != Meaning(Kind.HOST)]
+    out = of.copy()
+    out[annotations[np.isin(names, telling)]] = _OPERATIONS
     return out
 
 
-def _nanoseconds(ts: NDArray[np.float64], dur: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _nanoseconds(ts: NDArray[np.float64], dur: NDArray[np.float64]) -> tuple[Numbers, Numbers]:
     """Starts and lengths in whole nanoseconds from the first event; a length that is missing or negative stays as it is.
 
     The origin is moved before the unit is changed: microseconds since 1970 times a thousand are too large for a float.
     """
     origin = np.floor(ts.min()) if len(ts) else 0.0
-    return np.rint((ts - origin) * 1000.0), np.rint(dur * 1000.0)
+    start, duration = np.rint((ts - origin) * 1000.0), np.rint(dur * 1000.0)
+    if (duration >= 0).all() and (duration < FARTHEST_US * 1000).all():
+        return start.astype(np.int64), duration.astype(np.int64)
+    return start, duration
 
 
 def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
@@ -133,9 +150,10 @@ def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
         codes[is_call] = calls[place][raw.name[is_call]]
         codes[is_operation] = operations[place][raw.name[is_operation]]
         found.append(codes)
-    collective = np.array([any(c in name.lower() for c in _COLLECTIVES) for name in raw.names], dtype=np.bool_)
-    kernels = of == _KERNELS
-    found[0][kernels] = np.where(collective[raw.name[kernels]], _KINDS.index(Kind.COMMUNICATION), _KINDS.index(Kind.COMPUTE))
+    kernels = np.flatnonzero(of == _KERNELS)
+    ran = raw.name[kernels]
+    collective = [at for at in set(ran.tolist()) if any(c in raw.names[at].lower() for c in _COLLECTIVES)]
+    found[0][kernels] = np.where(np.isin(ran, collective), _KINDS.index(Kind.COMMUNICATION), _KINDS.index(Kind.COMPUTE))
     found[0][of == _COPIES] = _KINDS.index(Kind.COPY)
     return found[0], found[1], found[2]
 
@@ -153,20 +171,16 @@ def _lanes(raw: RawColumns, of: Ints) -> tuple[Ints, tuple[Lane, ...]]:
     """Lane of every event: threads, streams of devices, a thread's stack frames, the profiler's own doings."""
     lanes: dict[Lane, int] = {}
     titles = {(str(pid), str(tid)): name for kind, pid, tid, name in raw.labels if kind == "thread_name"}
-    out = np.zeros(len(of), dtype=np.int64)
-    for classes, kind in (
-        ((_OPERATIONS, _CALLS), "host"),
-        ((_FRAMES,), "python"),
-        ((_PROFILER,), "profiler"),
-        ((_ANNOTATIONS,), "marks"),
-    ):
-        mine = np.isin(of, classes)
-        made = np.zeros(max(1, len(raw.lanes)), dtype=np.int64)
-        for at in np.unique(raw.lane[mine]).tolist():
-            process, thread = (str(x) for x in raw.lanes[at])
+    kind_of = np.array([_LANE_KINDS.index(k) for k in _LANE_OF_CLASS])[of]
+    both = kind_of * max(1, len(raw.lanes)) + raw.lane
+    made = np.zeros(len(_LANE_KINDS) * max(1, len(raw.lanes)), dtype=np.int64)
+    for at in np.flatnonzero(np.bincount(both)).tolist():
+        kind, place = _LANE_KINDS[at // len(raw.lanes)], at % len(raw.lanes)
+        if kind:
+            process, thread = (str(x) for x in raw.lanes[place])
             title = titles.get((process, thread), f"thread {thread}")
             made[at] = lanes.setdefault(Lane(kind, "cpu", f"{process}/{title}"), len(lanes))
-        out[mine] = made[raw.lane[mine]]
+    out = made[both]
     device_events = np.flatnonzero((of == _KERNELS) | (of == _COPIES))
     out[device_events] = _streams(raw, device_events, lanes)
     return out, tuple(lanes)
@@ -177,17 +191,22 @@ def _streams(raw: RawColumns, which: Ints, lanes: dict[Lane, int]) -> Ints:
     process, thread = (np.array([number(x[i], 0) for x in raw.lanes] or [0], dtype=np.int64)[raw.lane[which]] for i in (0, 1))
     device = np.where(raw.device[which] >= 0, raw.device[which], process)
     stream = np.where(raw.stream[which] >= 0, raw.stream[which], thread)
-    pairs, at = np.unique(np.stack([device, stream]), axis=1, return_inverse=True)
-    made = [lanes.setdefault(Lane("stream", f"cuda:{d}", f"stream {s}"), len(lanes)) for d, s in pairs.T.tolist()]
+    devices, on = np.unique(device, return_inverse=True)
+    streams, of = np.unique(stream, return_inverse=True)
+    pairs, at = np.unique(on * max(1, len(streams)) + of, return_inverse=True)
+    made = [
+        lanes.setdefault(Lane("stream", f"cuda:{devices[p // len(streams)]}", f"stream {streams[p % len(streams)]}"), len(lanes))
+        for p in pairs.tolist()
+    ]
     found: Ints = np.array(made, dtype=np.int64)[at.reshape(-1)] if len(which) else np.zeros(0, dtype=np.int64)
     return found
 
 
-def _links(raw: RawColumns, of: Ints, which: Ints, start: NDArray[np.float64]) -> Ints:
+def _links(raw: RawColumns, of: Ints, which: Ints, start: Numbers) -> Ints:
     """For each device event the call that launched it, as a position among the events that are kept."""
     mine = of[which]
     calls, work = np.flatnonzero(mine == _CALLS), np.flatnonzero((mine == _KERNELS) | (mine == _COPIES))
-    begins = start.astype(np.int64)
+    begins = start.astype(np.int64, copy=False)
     ids = raw.correlation[which]
     found = launched_by(ids[work], begins[work], ids[calls], begins[calls])
     link = np.full(len(which), -1, dtype=np.int64)
@@ -222,12 +241,10 @@ def _bytes(value: Any) -> int | None:  # of the file: anything
 
 def _shapes(raw: RawColumns) -> Shapes:
     """Means of the launches by kernel name."""
-    blocks = np.array([_product(a.grid) for a in raw.arguments], dtype=np.float64)
-    threads = np.array([_product(a.block) for a in raw.arguments], dtype=np.float64)
-    occupancy = np.array([a.occupancy if isinstance(a.occupancy, int | float) else np.nan for a in raw.arguments]) / 100
-    of, weight = raw.name[raw.argued], np.nan_to_num(raw.dur[raw.argued])
+    of, weight = raw.name[raw.argued].astype(np.int64), np.nan_to_num(raw.dur[raw.argued])
     each = np.ones(len(of))
-    return Shapes(*(_means(raw.names, of, values, by) for values, by in ((blocks, each), (threads, each), (occupancy, weight))))
+    columns = ((raw.blocks, each), (raw.threads, each), (raw.occupancy / 100, weight))
+    return Shapes(*(_means(raw.names, of, values, by) for values, by in columns))
 
 
 def _means(names: tuple[str, ...], of: Ints, values: NDArray[np.float64], weight: NDArray[np.float64]) -> dict[str, float]:
@@ -236,15 +253,6 @@ def _means(names: tuple[str, ...], of: Ints, values: NDArray[np.float64], weight
     total = np.bincount(of[good], weights=weight[good], minlength=len(names))
     summed = np.bincount(of[good], weights=weight[good] * values[good], minlength=len(names))
     return {names[i]: float(summed[i] / total[i]) for i in np.flatnonzero(total > 0).tolist()}
-
-
-def _product(sides: list[int] | None) -> float | None:
-    if not sides:
-        return None
-    out = 1.0
-    for side in sides[:3]:
-        out *= side
-    return out
 
 
 def _versions(header: Mapping[str, Any]) -> dict[str, str]:
@@ -256,15 +264,7 @@ def _versions(header: Mapping[str, Any]) -> dict[str, str]:
     return {key: str(header[key])[:40] for key in wanted if isinstance(header.get(key), int | float | str)}
 
 
-def _usable(ts: NDArray[np.float64]) -> NDArray[np.bool_]:
-    """Starts that are numbers, and near the others."""
-    finite = np.isfinite(ts)
-    middle = float(np.median(ts[finite])) if finite.any() else 0.0
-    near: NDArray[np.bool_] = finite & (np.abs(np.where(finite, ts, middle) - middle) < _FARTHEST_US)
-    return near
-
-
-def _missing(raw: RawColumns, of: Ints) -> tuple[str, ...]:
+def _missing(usable: NDArray[np.bool_], of: Ints) -> tuple[str, ...]:
     """What was left out, counted."""
-    lost = int((~_usable(raw.ts) & (of != _NOTHING)).sum())
+    lost = int((~usable & (of != _NOTHING)).sum())
     return (f"{lost} events without a usable start left out",) if lost else ()

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from breakeven.readers.profiles.formats.xprof.lines import Line, trace_of
+from breakeven.readers.profiles.numbers import FARTHEST_US, near_others
 from breakeven.readers.profiles.raw_columns import RawColumns
 from breakeven.readers.profiles.trace import Trace
 
@@ -30,15 +31,16 @@ def trace_from(
     """
     planes = {str(pid): label for kind, pid, _, label in raw.labels if kind == "process_name"}
     threads = {(str(pid), str(tid)): label for kind, pid, tid, label in raw.labels if kind == "thread_name"}
-    usable = np.isfinite(raw.ts)
+    usable = near_others(raw.ts)
     origin = np.floor(raw.ts[usable].min()) if usable.any() else 0.0
+    lengths = np.clip(np.nan_to_num(raw.dur), -FARTHEST_US, FARTHEST_US) * 1000.0
     lines = []
     for at, (process, thread) in enumerate(raw.lanes):
         mine = np.flatnonzero((raw.lane == at) & usable)
         title = threads.get((str(process), str(thread)), f"thread {thread}")
         lines.append(Line(
             planes.get(str(process), "/host:CPU"), title, [raw.names[i] for i in raw.name[mine].tolist()],
-            (raw.ts[mine] - origin) * 1000.0, np.nan_to_num(raw.dur[mine]) * 1000.0, raw.correlation[mine], raw.step[mine],
+            (raw.ts[mine] - origin) * 1000.0, lengths[mine], raw.correlation[mine], raw.step[mine],
             raw.hlo[mine] > 0, raw.bytes[mine],
         ))  # fmt: skip
     trace, said = trace_of(lines, entries, name)

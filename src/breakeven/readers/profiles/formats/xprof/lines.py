@@ -28,6 +28,8 @@ SOURCE: Final = "xprof"
 _DEVICE: Final = re.compile(r"^/device:(?P<kind>[A-Z]+):(?P<number>\d+)")
 _STREAM: Final = re.compile(r"^Stream\b|^/?stream", re.IGNORECASE)
 _STEPS: Final = "Steps"
+#: Starts beyond this fit no whole number of 64 bits; such an event is dropped later.
+_FARTHEST_NS: Final = 2.0**62
 _OPERATIONS: Final = "XLA Ops"  # of devices without streams (TPU)
 _COPIES: Final = re.compile(r"^(?:Memcpy|Memset|memcpy|memset|CopyHostTo|CopyDeviceTo)")
 _COLLECTIVE: Final = re.compile(r"nccl|rccl", re.IGNORECASE)
@@ -214,7 +216,8 @@ def _links(kept: Sequence[Line], lanes: Sequence[Lane], frame: pl.DataFrame) -> 
     lane = frame[schema.EVENT_LANE.name].to_numpy()
     streams = np.isin(lane, [i for i, x in enumerate(lanes) if x.kind == "stream"])
     hosts = np.isin(lane, [i for i, x in enumerate(lanes) if x.kind == "host"])
-    start = np.rint(frame[schema.EVENT_START.name].to_numpy()).astype(np.int64)
+    begins = np.nan_to_num(frame[schema.EVENT_START.name].to_numpy().astype(np.float64))
+    start = np.rint(np.clip(begins, -_FARTHEST_NS, _FARTHEST_NS)).astype(np.int64)
     work, calls = np.flatnonzero(streams), np.flatnonzero(hosts)
     link = np.full(frame.height, -1, dtype=np.int64)
     if len(calls) and len(work):

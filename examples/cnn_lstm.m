@@ -1,0 +1,49 @@
+% Regression on daily load curves: each time step is a day of 1440 minutes, the target is the level of the day after.
+% Convolution over the days, batch normalisation, ReLU, an LSTM, and a linear layer on its last output.
+
+numMinutes = 1440;
+numDays = 28;
+numSequences = 256;
+numFilters = 2;
+numHidden = 24;
+
+% Load curves with a yearly swing, a slow drift and noise.
+minutes = linspace(0, 2*pi, numMinutes)';
+shape = 1 - 0.6*cos(minutes) + 0.3*sin(2*minutes);
+XTrain = cell(numSequences, 1);
+YTrain = zeros(numSequences, 1);
+for k = 1:numSequences
+    phase = 2*pi*rand;
+    level = sin(phase + 0.15*(0:numDays)) + 0.02*randn*(0:numDays);
+    XTrain{k} = shape .* level(1:numDays) + 0.3*randn(numMinutes, numDays);
+    YTrain(k) = level(end);
+end
+
+layers = [
+    sequenceInputLayer(numMinutes, Name="curves")
+    convolution1dLayer(5, numFilters, Padding="same", WeightsInitializer="he")
+    batchNormalizationLayer
+    reluLayer
+    lstmLayer(numHidden, OutputMode="last", ...
+        InputWeightsInitializer="he", ...
+        RecurrentWeightsInitializer="he")
+    dropoutLayer(0.1)
+    fullyConnectedLayer(1, WeightsInitializer="he")
+    regressionLayer];
+
+options = trainingOptions("adam", ...
+    MaxEpochs=200, ...
+    MiniBatchSize=64, ...
+    InitialLearnRate=0.001, ...
+    LearnRateSchedule="piecewise", ...
+    LearnRateDropPeriod=96, ...
+    LearnRateDropFactor=0.25, ...
+    GradientThreshold=1, ...
+    GradientThresholdMethod="global-l2norm", ...
+    L2Regularization=0, ...
+    Shuffle="every-epoch", ...
+    ExecutionEnvironment="gpu", ...
+    Plots="training-progress", ...
+    Verbose=false);
+
+net = trainNetwork(XTrain, YTrain, layers, options);

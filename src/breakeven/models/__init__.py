@@ -1,0 +1,1 @@
+"""Networks from where they are: a typed description, readers that make one, and a writer of PyTorch scripts from it."""

@@ -1,0 +1,42 @@
+"""The arithmetic of a training step, counted from shapes: multiplications and additions of products, convolutions, recurrences.
+
+What is left out (activations, normalisation, the optimizer) is a few operations for each element; it is bound by memory, not by
+arithmetic.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from breakeven.models.kinds import Attention, Convolution, Dense, Recurrent
+from breakeven.models.learnables import learnables
+from breakeven.models.network import Layer, Model, Network
+
+#: A product forward needs two of its size backward: one for what goes in, one for the weights.
+TRAINING: Final = 3
+
+
+def step_flops(model: Model) -> float:
+    """Floating-point operations of one training step: forward and backward, of all samples of a batch."""
+    batch = min(model.training.batch, model.observations or model.training.batch)
+    return TRAINING * batch * sum(forward_flops(model.network, layer) for layer in model.network.layers)
+
+
+def forward_flops(network: Network, layer: Layer) -> float:
+    """Floating-point operations of one sample in one layer, forward; 2 for each multiplication with its addition."""
+    fed, given, kind = network.fed(layer), network.shapes[layer.name], layer.kind
+    if not isinstance(kind, Convolution | Dense | Recurrent | Attention):
+        return 0.0
+    arrays = learnables(kind, fed)
+    weights = float(sum(math.prod(a) for name, a in arrays.items() if name.endswith("weights")))
+    steps = float(fed[0].time or 1)
+    if isinstance(kind, Convolution):
+        at = fed[0] if kind.transposed else given
+        places = float(at.time or 1) if kind.over == "time" else math.prod(at.spatial) * steps
+        return 2.0 * weights * places
+    if isinstance(kind, Attention):
+        keys = fed[1].channels if len(fed) > 1 else kind.keys
+        values = fed[2].channels if len(fed) > 2 else kind.values or kind.keys
+        return 2.0 * steps * (weights + steps * (keys + values))
+    return 2.0 * weights * steps

@@ -1,0 +1,85 @@
+"""A job: a script with its parameters bound, whose cells can be timed and recorded. It pickles, so any engine can run it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from breakeven.capture.request import CPU, VIRTUAL, CaptureRequest, Substitution, TimedPass
+from breakeven.capture.result import VirtualPass
+from breakeven.capture.run import capture
+from breakeven.errors import BreakevenError
+from breakeven.sweep.load import Load, others
+from breakeven.sweep.names import Found
+from breakeven.sweep.names.found import Kind, Value
+
+
+@dataclass(frozen=True)
+class Timed:
+    """What timing a cell brought.
+
+    Attributes:
+        timed: the pass; None: it failed before anything ended.
+        load: what else the machine did meanwhile.
+        error: why there is no time, in one line; None: there is one.
+    """
+
+    timed: TimedPass | None
+    load: Load
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What recording a cell brought."""
+
+    virtual: VirtualPass | None
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Job:
+    """One script and the places of its parameters.
+
+    Attributes:
+        request: how it is run; arguments and substitutions of a cell are added.
+        bound: where each parameter's value goes, in the order of the grid's axes.
+    """
+
+    request: CaptureRequest
+    bound: tuple[Found, ...]
+
+    def of_cell(self, cell: Sequence[Value], passes: tuple[str, ...]) -> CaptureRequest:
+        """The request with a cell's values in their places."""
+        args, values = list(self.request.args), list(self.request.substitutions)
+        for found, value in zip(self.bound, cell, strict=True):
+            if found.kind == Kind.OPTION:
+                args += [f"{found.name}={value}"] if found.name.startswith("--") else [found.name, str(value)]
+            elif found.kind == Kind.KEY:
+                args = [a for a in args if a.partition("=")[0].lstrip("+") != found.name] + [f"{found.name}={value}"]
+            else:
+                values += [Substitution(s.file, s.line, s.column, s.end_line, s.end_column, value) for s in found.spans]
+        return replace(self.request, args=tuple(args), substitutions=tuple(values), passes=passes, show_output=False)
+
+
+def time_cell(job: Job, cell: tuple[Value, ...]) -> Timed:
+    """Times one cell on this machine's CPU, undisturbed as far as others let it."""
+    try:
+        with others() as load:
+            caught = capture(job.of_cell(cell, (CPU,)))
+    except BreakevenError as error:
+        return Timed(None, Load(0.0, 0.0), str(error))
+    failed = caught.error()
+    nothing = caught.cpu is None or caught.cpu.principal is None
+    return Timed(None if nothing else caught.cpu, load(), str(failed) if failed and nothing else None)
+
+
+def record_cell(job: Job, cell: tuple[Value, ...], timed: TimedPass | None) -> Recorded:
+    """Records one cell on the virtual GPU: the steps that its timing pass found."""
+    try:
+        caught = capture(job.of_cell(cell, (VIRTUAL,)), timed=timed)
+    except BreakevenError as error:
+        return Recorded(None, str(error))
+    failed = caught.error()
+    empty = caught.virtual is None or caught.virtual.stream is None or not len(caught.virtual.stream)
+    return Recorded(None if empty else caught.virtual, str(failed or "nothing was recorded") if empty else None)

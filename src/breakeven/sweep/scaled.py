@@ -1,0 +1,278 @@
+"""Steps of cells that were not recorded, on one GPU: sizes by their laws, priced as one table, simulated as arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from breakeven.costs.calls import FAMILIES, CallCosts, price_calls
+from breakeven.costs.host import HostRate, HostTimes, times_at
+from breakeven.costs.price import price
+from breakeven.costs.works.records import PRICED_DTYPES
+from breakeven.machine.records import Gpu
+from breakeven.simulate.arrays import step_ns
+from breakeven.simulate.draws import Factors, call_factors
+from breakeven.simulate.schedule import Schedule, schedule
+from breakeven.sweep.aligned import Aligned, Kernel
+from breakeven.sweep.laws import LOOSE, Law, law
+from breakeven.sweep.positive import shares
+from breakeven.timeline import schema
+from breakeven.units import NS_PER_MS, NS_PER_US
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+#: Cells that get draws of their own; the others of a large grid take the relative draws of the nearest of these.
+MOST_DRAWN: Final = 96
+#: Cells priced in one table.
+BLOCK: Final = 512
+
+
+@dataclass(frozen=True)
+class Laws:
+    """How the kernels' sizes follow from the parameters.
+
+    Attributes:
+        laws: of each kernel, one law for each column.
+        exact: every size follows exactly.
+        error: the largest log error of an approximate one.
+    """
+
+    laws: tuple[tuple[Law, ...], ...]
+
+    @property
+    def exact(self) -> bool:
+        """Whether every size follows exactly."""
+        return all(one.error == 0 for kernel in self.laws for one in kernel)
+
+    @property
+    def error(self) -> float:
+        """The largest log error of any size."""
+        return max((one.error for kernel in self.laws for one in kernel), default=0.0)
+
+    @property
+    def hold(self) -> bool:
+        """Whether they can be used at all."""
+        return self.error <= LOOSE
+
+
+def laws_of(aligned: Aligned, parameters: Floats) -> Laws:
+    """The law of every size of every kernel; equal rows of sizes are looked at once."""
+    known: dict[bytes, Law] = {}
+
+    def of(sizes: Floats) -> Law:
+        name = sizes.tobytes()
+        if name not in known:
+            known[name] = law(sizes, parameters)
+        return known[name]
+
+    return Laws(tuple(tuple(of(column) for column in kernel.sizes.T) for kernel in aligned.kernels))
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Predicted steps: middles in ms, shape (m,), and draws, shape (m, n)."""
+
+    mid: Floats
+    draws: Floats
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """One GPU's steps at any values of the parameters."""
+
+    aligned: Aligned
+    laws: Laws
+    gpu: Gpu
+    plan: Schedule
+    issue_ns: Floats
+    before_ns: Floats
+    at: Floats
+    log_sigma: float
+    odd_ns: Floats
+    draws: int
+    seed: int
+
+    def steps(self, parameters: Floats, at: Floats) -> Steps:
+        """The steps at other values.
+
+        Args:
+            parameters: positive, shape (m, d).
+            at: where these cells lie, as `design.places` says, shape (m, d).
+        """
+        blocks = [slice(a, a + BLOCK) for a in range(0, len(parameters), BLOCK)]
+        priced = [self._rows_ns(parameters[b], at[b]) for b in blocks]
+        before = [shares(at[b], self.at) @ self.before_ns for b in blocks]
+        mid = np.concatenate([self._middle(p[1], h) for p, h in zip(priced, before, strict=True)])
+        drawn = _spread_over(len(parameters), at)
+        rows, host = np.concatenate(priced, axis=1), np.concatenate(before)
+        relative = np.stack([self._draws(rows[:, c], host[c]) / mid[c] for c in drawn])
+        nearest = np.argmax(shares(at, at[drawn]), axis=1)
+        return Steps(mid, mid[:, None] * relative[nearest])
+
+    def device_ms(self, parameters: Floats, at: Floats) -> Floats:
+        """Time of all kernels of a step, at the middle of their prices, shape (m,)."""
+        total: Floats = self._rows_ns(parameters, at)[1].sum(axis=1) / NS_PER_MS
+        return total
+
+    def _rows_ns(self, parameters: Floats, at: Floats) -> Floats:
+        """Low, mid and high time on the device of each row, shape (3, m, rows)."""
+        count, height = len(parameters), len(self.aligned.steps[0])
+        out = np.zeros((3, count, height))
+        if self.aligned.kernels:
+            each = self._kernels_ns(parameters)
+            for row, kernel in zip(self.aligned.row, self.aligned.kernel, strict=True):
+                out[:, :, row] += each[:, kernel]
+        if self.aligned.odd:
+            by_cell = np.log(np.maximum(self.odd_ns, 1e-3))  # (3, n, odd)
+            out[:, :, list(self.aligned.odd)] += np.exp(np.einsum("mn,qno->qmo", shares(at, self.at), by_cell))
+        return out
+
+    def _kernels_ns(self, parameters: Floats) -> Floats:
+        """Low, mid and high of each kernel, shape (3, kernels, m)."""
+        sizes = [np.stack([one.values(parameters) for one in laws], axis=1) for laws in self.laws.laws]
+        table = _table(self.aligned.kernels, sizes, self.gpu)
+        priced = price(table, self.gpu)
+        columns = [priced[name].cast(pl.Float64).to_numpy() for name in ("low_us", "mid_us", "high_us")]
+        shaped = np.stack(columns).reshape(3, len(sizes), len(parameters))
+        count = np.stack([size[:, -1] for size in sizes])
+        spread = np.array([k.like.spread for k in self.aligned.kernels])[:, None]
+        wide = np.stack([1 / spread, np.ones_like(spread), spread])
+        found: Floats = np.nan_to_num(shaped) * wide * count[None] * NS_PER_US
+        return found
+
+    def _middle(self, rows_ns: Floats, before: Floats) -> Floats:
+        device = self._issues(rows_ns)
+        host = _shared(before[:, self.plan.row], self._first()) + np.rint(self.issue_ns)[None]
+        return np.asarray(step_ns(self.plan, host.T.astype(np.int64), device.T) / NS_PER_MS)
+
+    def _draws(self, rows_ns: Floats, before: Floats) -> Floats:
+        factors = Factors.of(self.draws, self.seed)
+        of_row = call_factors(_Rows(rows_ns, self._families()), factors)
+        device = self._issues(rows_ns[1][None])[0][:, None] * of_row[self.plan.row]
+        framework = np.exp(factors.framework * self.log_sigma)
+        host = _shared(before[self.plan.row], self._first())[:, None] + self.issue_ns[:, None] * framework
+        return np.asarray(step_ns(self.plan, np.rint(host).astype(np.int64), np.rint(device).astype(np.int64)) / NS_PER_MS)
+
+    def _first(self) -> NDArray[np.bool_]:
+        row = self.plan.row
+        return np.asarray(np.concatenate([[True], row[1:] != row[:-1]]) if len(row) else np.zeros(0, dtype=np.bool_))
+
+    def _issues(self, rows_ns: Floats) -> Ints:
+        """Rows shared among their issues in nearly equal whole parts, shape (m, issues)."""
+        part, of = _parts(self._first())
+        total = np.rint(rows_ns).astype(np.int64)[:, self.plan.row]
+        shared: Ints = total * (part + 1) // of - total * part // of
+        return np.where(self.plan.engine >= 0, shared, 0)
+
+    def _families(self) -> NDArray[np.str_]:
+        names = np.array([""] * len(self.aligned.steps[0]), dtype="<U16")
+        for row, kernel in zip(self.aligned.row, self.aligned.kernel, strict=True):
+            names[row] = FAMILIES[self.aligned.kernels[kernel].like.op]
+        return names
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """A step's rows as the prices that draws are made from."""
+
+    device_ns: Floats
+    family: NDArray[np.str_]
+    kernels: Ints = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    limited_by: NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))
+    engine: NDArray[np.str_] = field(default_factory=lambda: np.zeros(0, dtype=np.str_))
+
+
+def scaled(
+    aligned: Aligned, laws: Laws, at: Floats, gpu: Gpu, rate: HostRate, *, draws: int = 200, seed: int = 0,
+    costs: Callable[[pl.DataFrame, Gpu], CallCosts] = price_calls,
+) -> Scaled:  # fmt: skip
+    """Everything that does not depend on the cell, worked out once.
+
+    Args:
+        aligned: the recordings side by side.
+        laws: of their sizes.
+        at: where their cells lie, shape (n, d).
+        gpu: the device.
+        rate: of the host that it sits in.
+        draws: worlds.
+        seed: of the worlds.
+        costs: prices a stream's calls.
+    """
+    each = [costs(step.calls, gpu) for step in aligned.steps]
+    hosts = [times_at(step, cost, rate) for step, cost in zip(aligned.steps, each, strict=True)]
+    plan = schedule(aligned.steps[0], each[0], hosts[0])
+    odd = np.stack([_of_rows(step.rows, cost, aligned.odd) for step, cost in zip(aligned.steps, each, strict=True)], axis=1)
+    first = replace(plan, source=None, limits=None)
+    own = np.stack([np.nan_to_num(h.before_ns) for h in hosts])
+    return Scaled(
+        aligned, laws, gpu, first, plan.issue_ns.astype(np.float64), own, at, _log_sigma(hosts), odd, draws, seed
+    )  # fmt: skip
+
+
+def _log_sigma(hosts: Sequence[HostTimes]) -> float:
+    return float(np.mean([h.log_sigma for h in hosts]))
+
+
+def _of_rows(rows: pl.DataFrame, costs: CallCosts, odd: Sequence[int]) -> Floats:
+    """Low, mid, high time of some rows of one cell, shape (3, odd)."""
+    call = rows[schema.ROW_CALL.name].to_numpy()
+    return np.asarray(costs.device_ns[:, call[list(odd)]])
+
+
+def _table(kernels: Sequence[Kernel], sizes: Sequence[Floats], gpu: Gpu) -> pl.DataFrame:
+    """All kernels at all cells, one under the other."""
+    names = sorted({c for k in kernels for c in k.columns[:-1]})
+    count = len(sizes[0])
+    columns: dict[str, pl.Series] = {
+        "op": _repeated([k.like.op for k in kernels], count),
+        "dtype": _repeated([_dtype(k, gpu) for k in kernels], count),
+        "direction": _repeated([k.like.direction for k in kernels], count),
+    }
+    for name in names:
+        held = [s[:, k.columns.index(name)] if name in k.columns else None for k, s in zip(kernels, sizes, strict=True)]
+        whole = [np.full(count, np.nan) if h is None else h for h in held]
+        columns[name] = pl.Series(name, np.concatenate(whole), nan_to_null=True).cast(pl.Int64)
+    return pl.DataFrame(columns)
+
+
+def _repeated(words: Sequence[str], count: int) -> pl.Series:
+    return pl.Series(np.repeat(np.array(words, dtype=object), count).tolist(), dtype=pl.String())
+
+
+def _dtype(kernel: Kernel, gpu: Gpu) -> str:
+    """TF32 runs as float32 where a device has none; a stream of another type counts by its bytes alone."""
+    dtype = kernel.like.dtype
+    if dtype == "tf32" and gpu.tensor_tf32_tflops is None:
+        return "float32"
+    return dtype if dtype in PRICED_DTYPES else "float32"
+
+
+def _shared(values: Floats, first: NDArray[np.bool_]) -> Floats:
+    """The user's own work stands before the first issue of a row."""
+    return np.where(first, np.rint(values), 0.0)
+
+
+def _parts(first: NDArray[np.bool_]) -> tuple[Ints, Ints]:
+    """Of each issue: which part of its row it is, and of how many."""
+    group = np.cumsum(first) - 1
+    starts = np.flatnonzero(first)
+    of = np.bincount(group, minlength=len(starts))[group] if len(first) else np.zeros(0, dtype=np.int64)
+    return np.arange(len(first)) - starts[group], of
+
+
+def _spread_over(count: int, at: Floats) -> Ints:
+    """Cells that get draws: all, or of many an even choice along their order in space."""
+    if count <= MOST_DRAWN:
+        return np.arange(count)
+    order = np.lexsort(at.T[::-1])
+    chosen: Ints = np.sort(order[np.linspace(0, count - 1, MOST_DRAWN).astype(np.int64)])
+    return chosen
+
+
+__all__ = ["Laws", "Scaled", "Steps", "laws_of", "scaled"]

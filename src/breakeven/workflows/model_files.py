@@ -1,0 +1,149 @@
+"""Files that hold a network and are no PyTorch script: read, written as one, run like any other, and answered in their own lines.
+
+To add a kind of file: a reader in `models/`, and its line in `_READERS`.
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from breakeven.errors import InputError
+from breakeven.models.arithmetic import step_flops
+from breakeven.models.network import Model
+from breakeven.models.torch_script import Script, write
+from breakeven.report.writing import check_target, write_whole
+from breakeven.results import Finding, Site, WhyReport
+
+
+def _matlab(path: Path, data: Sequence[str]) -> Model:
+    from breakeven.models.matlab.data import given
+    from breakeven.models.matlab.read import read
+
+    return read(path, given(data))
+
+
+#: Suffix → reader.
+_READERS: dict[str, Callable[[Path, Sequence[str]], Model]] = {".m": _matlab}
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What to run instead of a file, and how to put the answer into the file's own words."""
+
+    target: str
+    finish: Callable[[WhyReport], WhyReport]
+
+
+def is_model(path: str) -> bool:
+    """Whether a file is one of those that hold a network."""
+    return Path(path).suffix.lower() in _READERS
+
+
+def read_model(path: str, data: Sequence[str] = ()) -> Model:
+    """The description of the network in a file.
+
+    Raises:
+        InputError: there is no such file, or it cannot be read.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
+    return _READERS[Path(path).suffix.lower()](Path(path), data)
+
+
+@contextmanager
+def prepared(path: str, data: Sequence[str] = (), export: str | None = None) -> Iterator[Prepared]:
+    """A file as a script that can be run; a script stays as it is.
+
+    Args:
+        path: the file that the user names.
+        data: sizes of its data, as `--data` takes them.
+        export: where to keep the script; None: it is gone afterwards.
+
+    Raises:
+        InputError: it cannot be read, or `export` cannot be written.
+    """
+    if not is_model(path):
+        if data or export:
+            raise InputError(f"--data and --export are for {', '.join(_READERS)} files; {path} is run as it is")
+        yield Prepared(path, lambda report: report)
+        return
+    model = read_model(path, data)
+    script = write(model, Path(path).name)
+    if export is not None:
+        _keep(script, Path(export), path)
+    with written(script, Path(path).stem) as file:
+        yield Prepared(str(file), lambda report: translated(report, model, script, str(file), path))
+
+
+def _keep(script: Script, export: Path, source: str) -> None:
+    check_target(export, "--export")
+    if export.exists() and export.samefile(source):
+        raise InputError(f"--export {export}: that is the file to be read; choose another name")
+    write_whole(export, script.text.encode())
+
+
+@contextmanager
+def written(script: Script, stem: str) -> Iterator[Path]:
+    """A script in a folder of its own, gone afterwards."""
+    folder = Path(tempfile.mkdtemp(prefix="breakeven-model-"))
+    try:
+        file = folder / f"{stem if stem.isidentifier() else 'network'}.py"
+        file.write_text(script.text, encoding="utf-8")
+        yield file
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def translated(report: WhyReport, model: Model, script: Script, ran: str, path: str) -> WhyReport:
+    """An answer about the written script as one about the file that it was written from."""
+
+    def site(one: Site) -> Site:
+        place = script.places.get(one.line)
+        if Path(one.file).name != Path(ran).name or place is None:
+            return replace(one, file=one.file.replace(ran, f"{path} as PyTorch"))
+        return replace(one, file=place.file, line=place.line, text=place.text)
+
+    def finding(one: Finding) -> Finding:
+        return replace(one, sites=_merged([site(s) for s in one.sites]))
+
+    notes = (*usage(report, model), *model.notes)
+    return replace(
+        report, script=path, findings=tuple(map(finding, report.findings)),
+        warnings=(*notes, *(w.replace(ran, path) for w in report.warnings)),
+        error=report.error.replace(ran, path) if report.error else None,
+    )  # fmt: skip
+
+
+def _merged(sites: Sequence[Site]) -> tuple[Site, ...]:
+    """Several lines of the script may stand for one of the file: the dearest is kept, as prices of lines do not add up."""
+    kept: dict[tuple[str, int], Site] = {}
+    for one in sites:
+        before = kept.get((one.file, one.line))
+        dearer = before is None or (
+            one.price_ms is not None and (before.price_ms is None or one.price_ms.mid > before.price_ms.mid)
+        )
+        kept[(one.file, one.line)] = one if dearer else kept[(one.file, one.line)]
+    return tuple(kept.values())
+
+
+def usage(report: WhyReport, model: Model) -> Iterator[str]:
+    """What a high GPU usage means, and how much of a step the arithmetic needs."""
+    from breakeven.diagnose.wording import ms
+    from breakeven.machine.gpus import find_gpu
+
+    flops = step_flops(model)
+    for device in report.devices:
+        peak = find_gpu(device.name).fp32_tflops if device.kind == "gpu" else None
+        if device.step_ms is None or not peak or not flops:
+            continue
+        needs = flops / (peak * 1e9)
+        yield (
+            "A GPU usage of 80-100 % in a task manager says that some kernel was running whenever it looked, not that the chip "
+            f"was full: at the {device.name}'s peak the arithmetic of a step ({flops / 1e6:,.0f} million operations) takes "
+            f"{ms(needs)} of the {ms(device.step_ms.mid)}."
+        )

@@ -1,0 +1,59 @@
+"""A network's operations in the vocabulary of `predict`, and their prices."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from breakeven import cli
+from breakeven.models.operations import operations
+from breakeven.models.shorthand.read import network
+
+
+@pytest.mark.parametrize(
+    ("text", "length", "expected"),
+    [
+        ("linear 784→10, relu", None, [{"op": "linear", "m": 32, "n": 10, "k": 784}, {"op": "relu", "elements": 320}]),
+        ("lstm 8→16", 5, [{"op": "lstm", "hidden": 16, "batch": 32, "timesteps": 5, "input": 8, "bidirectional": 0}]),
+        (
+            "image 28x20x3, conv 8 3x5 s2 p1",
+            None,
+            [{"op": "conv2d", "n": 32, "c": 3, "h": 28, "w": 20, "k": 8, "r": 3, "s": 5, "pad_h": 1, "pad_w": 1,
+               "stride_h": 2, "stride_w": 2}],
+        ),
+        (
+            "conv1d 6→4 k5 same",
+            9,
+            [{"op": "conv2d", "n": 32, "c": 6, "h": 1, "w": 9, "k": 4, "r": 1, "s": 5, "pad_h": 0, "pad_w": 2,
+               "stride_h": 1, "stride_w": 1}],
+        ),
+    ],
+)  # fmt: skip
+def test_layers_become_operations(text: str, length: int | None, expected: list[dict[str, object]]) -> None:
+    rows = operations(network(text, length), 32)
+    assert [{k: v for k, v in row.items() if k not in ("layer", "direction")} for row in rows] == expected
+    assert {row["direction"] for row in rows} == {"both"}
+
+
+def test_attention_is_its_four_projections_and_two_products() -> None:
+    rows = operations(network("input 64, attention 8, layernorm", 10), 2)
+    assert [row["op"] for row in rows] == ["linear"] * 4 + ["bmm", "softmax", "bmm", "layernorm"]
+
+
+def test_predict_prices_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "ops.csv"
+    assert (
+        cli.main(["predict", "--net", "rnn 8→256, linear 1", "--batch", "100", "--length", "4", "--gpu", "t4", "-o", str(out)])
+        == 0
+    )
+    table = pl.read_csv(out)
+    assert table["op"].to_list() == ["rnn", "linear"]
+    assert (table["mid_us"] > 0).all()
+    assert "2 rows, 2 priced" in capsys.readouterr().out
+
+
+def test_predict_takes_a_file_or_a_network(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["predict"]) == 2
+    assert "give a file of operations, or a network with --net" in capsys.readouterr().err
