@@ -11,6 +11,7 @@ _LAZY = {
     "time": ("breakeven.workflows.time", "time_here"),
     "pick": ("breakeven.workflows.pick", "pick"),
     "watch": ("breakeven.workflows.watch", "watch"),
+    "load_ipython_extension": ("breakeven.notebook.magics", "load"),
 }
 
 
