@@ -48,6 +48,16 @@ class Watch(Generic[T]):
     def __len__(self) -> int:
         return len(self._values)  # type: ignore[arg-type]  # raises what the loader itself would
 
+    def close(self, error: BaseException | None = None) -> None:
+        """End the watch, however deep it was entered; for loops that were left by an error where nobody says so."""
+        if self._depth:
+            self._depth = 1
+            self.__exit__(type(error) if error is not None else None, error, None)
+
+    def step(self) -> None:
+        """A step begins here, as `breakeven.step()` says it."""
+        self._session.ears.mark()
+
     @property
     def report(self) -> Watched:
         """What was seen so far."""

@@ -110,16 +110,17 @@ class Ears:
 
         self._replace(base, "__next__", following)
 
-    def _listen_to_marks(self) -> None:
-        def mark() -> None:
-            if self.rank != MARK:
-                self.rank = MARK
-                self.rhythm.leave()
-            self.on_edge(self.rhythm.edge(REST if self._seen else FORWARD))
-            self._seen.clear()
+    def mark(self) -> None:
+        """The user's own mark: a step begins, and the one before ends."""
+        if self.rank != MARK:
+            self.rank = MARK
+            self.rhythm.leave()
+        self.on_edge(self.rhythm.edge(REST if self._seen else FORWARD))
+        self._seen.clear()
 
+    def _listen_to_marks(self) -> None:
         before = getattr(builtins, STEP_NAME, None)
-        setattr(builtins, STEP_NAME, mark)
+        setattr(builtins, STEP_NAME, self.mark)
         self._stack.callback(setattr, builtins, STEP_NAME, before)
 
     def _replace(self, owner: Any, name: str, value: Any) -> None:  # a module's or a class's function
