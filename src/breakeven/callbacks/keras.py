@@ -28,13 +28,13 @@ def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; Keras' own
             super().__init__()
             self.watch = watch(**options)
 
-        def on_train_begin(self, *_: object) -> None:
+        def on_train_begin(self, *_: object, **__: object) -> None:
             self.watch.__enter__()
 
-        def on_train_batch_begin(self, *_: object) -> None:
+        def on_train_batch_begin(self, *_: object, **__: object) -> None:
             self.watch.step()
 
-        def on_train_end(self, *_: object) -> None:
+        def on_train_end(self, *_: object, **__: object) -> None:
             self.watch.__exit__(None, None, None)
 
     return Watching()
