@@ -174,7 +174,7 @@ class _Answer:
             optimizer=self.model.training.solver, parameters=count(self.model.network), step_flops=step_flops(self.model),
             devices=self._devices(basis, device), claims=claims, cause=cause, regime=words,
             verdict=said, break_even=crossing(both, self.gpu.name, stream.batch) if both is not None and stream.batch else None,
-            curve=_points(both), remedies=gains([evidence], found)[:CHANGES], warnings=(*self.doubts, *self._notes()),
+            curve=_points(both), remedies=gains([evidence], found)[:CHANGES], warnings=(*self.doubts, *self._notes(told)),
             machine={"cpu": asdict(self.cpu), "host": asdict(host)},
         )  # fmt: skip
 
@@ -206,10 +206,11 @@ class _Answer:
             claims.append(judged(self.gpu.name, self.request.gpu_ms, gpu))
         return tuple(claims)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, told: DeviceSide | None) -> tuple[str, ...]:
         loop = "The loop that is priced moves each batch from the host, computes, and steps"
         reads = "." if self.model.training.read_every is None else ", and reads the loss as its options say."
-        return (loop + reads, *self.model.notes)
+        exact = () if told is None else (f"The reported time on the {told.name} is taken as exact; its parts are simulated.",)
+        return (loop + reads, *exact, *self.model.notes)
 
 
 def _points(both: Curve | None) -> tuple[Point, ...]:

@@ -21,9 +21,9 @@ def _named(finding: Finding, root: Path) -> Finding:
 def shown_path(file: str, root: Path) -> str:
     """A file's name from a folder; the file as it is where it lies elsewhere.
 
-    >>> shown_path("/home/me/job/train.py", Path("/home/me/job"))
+    >>> shown_path("/srv/job/train.py", Path("/srv/job"))
     'train.py'
-    >>> shown_path("/opt/other.py", Path("/home/me/job"))
+    >>> shown_path("/opt/other.py", Path("/srv/job"))
     '/opt/other.py'
     """
     path = Path(file)
