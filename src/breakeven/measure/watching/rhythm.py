@@ -110,7 +110,6 @@ class Rhythm:
             self.mark = self.clock()
             self._end_window()
 
-
     def _end_window(self) -> None:
         if self._window is not None and self.steps > self._window[1]:
             began, steps = self._window
