@@ -13,5 +13,6 @@ from breakeven.workflows.watch import Watch, watch
 @pytest.fixture
 def watched_loop() -> Iterator[Watch[Any]]:  # whatever is looped over
     """A watch that has begun: train, then hold `watched_loop.report.step_ms` against what a step may take."""
-    with watch(stream=None) as watching:
+    watching: Watch[Any] = watch(stream=None)  # as above
+    with watching:
         yield watching
