@@ -241,7 +241,7 @@ def test_the_live_line_shows_step_parts_and_device_and_the_page_follows() -> Non
     with Fake() as fake:
         job, out = Job(fake), Terminal()
         with breakeven.watch(stream=out, device=fake, every=0.1):
-            for _ in range(200):
+            for _ in range(700):
                 job.step()
     lines = out.getvalue().split("\r")
     live = [line.rstrip() for line in lines[:-1] if "on fake:0" in line and "backward" in line]
