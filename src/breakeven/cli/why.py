@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
@@ -10,7 +11,7 @@ import typer
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.target import resolve
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
@@ -38,6 +39,7 @@ def command(
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="Also keep the answer as a run: a new folder, or a URL.")
     ] = None,
@@ -49,6 +51,7 @@ def command(
     """
     resolve(CaptureRequest(target=script, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
     check_json(json, script)
+    check_html(html, script)
     if out is not None:
         from breakeven.store import check_free
 
@@ -61,11 +64,12 @@ def command(
         script=script, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet
     )
     with stdout_kept(json == STDOUT):
-        report, answer, error = _run(request, kept=out is not None)
+        report, answer, error = _run(request, kept=out is not None or html is not None)
     if not gpu:
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
+    write_html(html, lambda: _page(report, answer, request))
     if out is not None and answer is not None:
         from breakeven.workflows.keeping import keep
 
@@ -124,6 +128,21 @@ def _nothing(script: str, error: BreakevenError) -> WhyReport:
         script=script, unit=None, steps={}, devices=(), verdict=None, verdicts=(), break_even=(), findings=(),
         error=str(error), failed=error.slug,
     )  # fmt: skip
+
+
+def _page(report: WhyReport, answer: Answered | None, request: WhyRequest) -> bytes:
+    from breakeven.report.html.why import why_page
+    from breakeven.workflows.picturing import pictured
+
+    return why_page(report, pictured(answer) if answer is not None else None, _typed(request))
+
+
+def _typed(request: WhyRequest) -> str:
+    """The call that asks the same again."""
+    options = [word for gpu in request.gpus for word in ("--gpu", gpu)]
+    for name, value in (("host", request.host), ("steps", request.steps), ("seconds", request.seconds), ("mark", request.mark)):
+        options += [] if value is None else [f"--{name}", str(value)]
+    return shlex.join(["breakeven", "why", request.script, *options, *(["--", *request.args] if request.args else [])])
 
 
 def _hand_over(report: WhyReport, json: str | None) -> None:
