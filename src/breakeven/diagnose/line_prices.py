@@ -37,5 +37,5 @@ def _by_site(evidence: Evidence, weights: NDArray[np.float64]) -> NDArray[np.flo
     """Milliseconds of a step by site."""
     at = edit.column(evidence.stream, schema.ROW_SITE)
     known = at >= 0
-    total: NDArray[np.float64] = np.bincount(at[known], weights=weights[known], minlength=len(evidence.stream.sites))
+    total = np.bincount(at[known], weights=weights[known], minlength=len(evidence.stream.sites)).astype(np.float64)
     return total / (max(1, evidence.stream.steps) * NS_PER_MS)

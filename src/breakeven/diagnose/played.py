@@ -94,7 +94,7 @@ def _places(timeline: Timeline, events: pl.DataFrame) -> tuple[tuple[str, ...], 
 
 
 def _causes(timeline: Timeline, events: pl.DataFrame) -> NDArray[np.int64]:
-    """Each event's cause as a position in `_SHOWN_CAUSES`: of device work what limits it, of the host what waiting on it means."""
+    """Each event's cause as a position in `_SHOWN_CAUSES`: of device work its limit, of the host what waiting on it means."""
     on_device = np.isin(
         column(events, schema.EVENT_LANE), [i for i, lane in enumerate(timeline.lanes) if lane.kind in ("stream", "copy")]
     )

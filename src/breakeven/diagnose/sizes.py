@@ -1,4 +1,4 @@
-"""The step at other batch sizes, device by device, with its account: the table from which a page computes as one moves its slider."""
+"""The step at other batch sizes, by device, with its account: the table that a page computes with as one moves its slider."""
 
 from __future__ import annotations
 
@@ -96,5 +96,3 @@ def _against(cpu: Interval, gpu: NDArray[np.float64]) -> tuple[Interval, float]:
     ratio = draws_of(cpu, len(gpu)) / gpu
     low, mid, high = (float(q) for q in np.quantile(ratio, [0.05, 0.5, 0.95]))
     return Interval(low, mid, high), float(((ratio > 1).sum() + 0.5 * (ratio == 1).sum() + 0.5) / (len(ratio) + 1))
-
-

@@ -98,7 +98,8 @@ def _bar(device: DeviceResult, longest: float) -> Bar:
             pieces.append(_piece(device, part.cause, part.ms, part.share, begun, width))
         begun += width
     said = ", ".join(f"{p.cause} {p.title.rsplit(', ', 1)[-1]}" for p in pieces)
-    return Bar(device.name, device.source, step(device), tuple(pieces), _percent(length), f"{device.name}, {step(device)}: {said}")
+    label = f"{device.name}, {device.source}, {step(device)}: {said}"
+    return Bar(device.name, device.source, step(device), tuple(pieces), _percent(length), label)
 
 
 def _piece(device: DeviceResult, cause: str, ms: float, share: float, begun: float, width: float) -> Piece:

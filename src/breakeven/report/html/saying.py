@@ -43,7 +43,8 @@ def sure(verdict: Verdict) -> str:
     """How sure a verdict is."""
     around = f"{factor(verdict.factor)[1]}×"
     if verdict.tie:
-        return f"Nine times in ten {the_device(verdict.device)} is {around} as fast as {the_device(verdict.over)}: either may win."
+        other = the_device(verdict.over)
+        return f"Nine times in ten {the_device(verdict.device)} is {around} as fast as {other}: either may win."
     chance = probability(verdict.probability)
     return f"Probability that {the_device(verdict.device)} is the faster one: {chance}. Nine times in ten the factor is {around}."
 

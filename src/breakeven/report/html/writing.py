@@ -1,4 +1,4 @@
-"""Templates to documents: everything from outside is text, and the policy names the one script and the one style by their hash."""
+"""Templates to documents: what comes from outside is text, and the policy names the one script and style by their hash."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def document(template: str, data: object = None, **values: object) -> bytes:
         data: what the page's script computes with, any records; None: nothing.
         values: what the template shows.
     """
-    script = "(() => {\n\"use strict\";\n" + "\n".join(_data(name) for name in _SCRIPTS) + "})();"
+    script = '(() => {\n"use strict";\n' + "\n".join(_data(name) for name in _SCRIPTS) + "})();"
     style = _data(_STYLE)
     page = _environment().get_template(template)
     text = page.render(
@@ -52,6 +52,7 @@ def as_data(data: object) -> str:
     '{"name":"\\\\u003c/script\\\\u003e\\\\u003cb\\\\u003e"}'
     """
     text = json.dumps(to_plain(data), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    text = text if text.isascii() else without_steering(text)
     for sign, escaped in _IN_SCRIPT.items():
         text = text.replace(sign, escaped)
     return text

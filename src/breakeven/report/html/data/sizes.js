@@ -84,6 +84,7 @@ function bar(data, curve, point, longest, measured) {
   const total = measured ? duration(point.step_ms.mid, 3) : `≈ ${duration(point.step_ms.mid)}`;
   const drawn = svg("svg", { role: "img", width: "100%", height: 30, "aria-label": `${curve.device}, ${source}, ${total}` });
   const length = (100 * point.step_ms.mid) / longest;
+  const letters = [];
   const account = point.account.length ? point.account : [{ cause: "", share: 1 }];
   let begun = 0;
   for (const share of account) {
@@ -92,11 +93,12 @@ function bar(data, curve, point, longest, measured) {
     const colour = `c${number < 0 ? data.causes.length : number}`;
     if (width > 0) drawn.append(svg("rect", { class: colour, x: `${begun}%`, width: `${width}%`, y: 0, height: 30 }));
     if (width >= 3 && number >= 0) {
-      drawn.append(svg("text", { x: `${begun + width / 2}%`, y: 20 }, data.causes[number].letter));
+      letters.push(svg("text", { x: `${begun + width / 2}%`, y: 20 }, data.causes[number].letter));
     }
     begun += width;
   }
   if (!measured) drawn.append(svg("rect", { class: "over", width: `${length}%`, height: 30, fill: "url(#hatch)" }));
+  drawn.append(...letters);
   const row = html("div", `bar ${source}`, html("span", "device", curve.device), drawn, html("span", "total", total));
   row.dataset.device = curve.device;
   return row;

@@ -159,6 +159,7 @@ class TimelineView {
     said.push(line[i] >= 0 ? this.step.places[line[i]] : "no line of the script");
     if (why) said.push(why.words ? `${why.name} (${why.words})` : why.name);
     said.push(`${this.step.lanes[lane[i]]}, ${guess}${duration(Math.max(start[i], 0) / 1e6)} after the start`);
+    this.told.className = `told ${this.step.source}`;
     this.told.textContent = said.join(" · ");
     this.draw();
   }
