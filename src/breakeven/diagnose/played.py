@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
 import numpy as np
@@ -33,36 +34,40 @@ _OF_HOST: Final = {
 }  # fmt: skip
 
 
-def played_step(timeline: Timeline, device: str, source: str, *, most: int = MOST) -> PlayedStep | None:
-    """The step of median length, with all that overlaps it; None where there are no events.
+def played_step(
+    timeline: Timeline, device: str, source: str, *, window: tuple[int, int] | None = None, lanes: Collection[int] | None = None,
+    most: int = MOST,
+) -> PlayedStep | None:  # fmt: skip
+    """One step, with all that overlaps it; None where there are no events.
 
     Args:
-        timeline: simulated or imported. Without marks of steps the whole of it is one step.
+        timeline: simulated or imported.
         device: what to call it.
         source: predicted or measured.
-        most: events to keep, the first ones.
+        window: begin and end, ns; None: the marked step of median length, or where no step is marked the whole.
+        lanes: to show; None: all.
+        most: events to keep, the longest ones.
     """
     events = timeline.events.filter(pl.col(schema.EVENT_KIND.name) != Kind.STEP)
     if not events.height:
         return None
-    begin, end = _window(timeline.events, events)
-    start, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
-    inside = np.flatnonzero((start < end) & (start + length > begin))
-    events = events[inside[:most]]
+    begin, end = window or _window(timeline.events, events)
+    inside = _inside(events, begin, end, lanes)
+    events, left_out = _longest(events[inside], most)
     used = np.unique(column(events, schema.EVENT_LANE))
-    lanes = sorted(used.tolist(), key=lambda i: (_LANES.get(timeline.lanes[i].kind, 9), i))
+    drawn = sorted(used.tolist(), key=lambda i: (_LANES.get(timeline.lanes[i].kind, 9), i))
     names, name = _numbered(events[schema.EVENT_NAME.name])
     places, line = _places(timeline, events)
     start, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
     row = np.zeros(len(timeline.lanes), dtype=np.int64)
-    row[lanes] = np.arange(len(lanes))
+    row[drawn] = np.arange(len(drawn))
     lane = row[column(events, schema.EVENT_LANE)]
     bars = Bars(
         _ints(lane), _ints(np.minimum(nesting(lane, start, length).depth, _DEEPEST)), _ints(start - begin), _ints(length),
         _ints(name), _ints(_causes(timeline, events)), _ints(line),
     )  # fmt: skip
-    titles = tuple(_title(timeline, i) for i in lanes)
-    return PlayedStep(device, source, titles, names, _SHOWN_CAUSES, places, bars, end - begin, max(0, len(inside) - most))
+    titles = tuple(_title(timeline, i) for i in drawn)
+    return PlayedStep(device, source, titles, names, _SHOWN_CAUSES, places, bars, end - begin, left_out)
 
 
 def _window(all_events: pl.DataFrame, events: pl.DataFrame) -> tuple[int, int]:
@@ -75,6 +80,22 @@ def _window(all_events: pl.DataFrame, events: pl.DataFrame) -> tuple[int, int]:
     middle = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
     begin = int(column(marks, schema.EVENT_START)[middle])
     return begin, begin + int(lengths[middle])
+
+
+def _inside(events: pl.DataFrame, begin: int, end: int, lanes: Collection[int] | None) -> Ints:
+    start, length = column(events, schema.EVENT_START), column(events, schema.EVENT_DURATION)
+    inside = (start < end) & (start + length > begin)
+    if lanes is not None:
+        inside &= np.isin(column(events, schema.EVENT_LANE), list(lanes))
+    return np.flatnonzero(inside)
+
+
+def _longest(events: pl.DataFrame, most: int) -> tuple[pl.DataFrame, int]:
+    """The longest events in their order, and how many that leaves out."""
+    if events.height <= most:
+        return events, 0
+    kept = np.sort(np.argsort(-column(events, schema.EVENT_DURATION), kind="stable")[:most])
+    return events[kept], events.height - most
 
 
 def _numbered(values: pl.Series) -> tuple[tuple[str, ...], Ints]:

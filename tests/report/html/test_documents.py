@@ -8,10 +8,12 @@ from html.parser import HTMLParser
 
 import pytest
 
+from breakeven.report.html.trace import trace_page
 from breakeven.report.html.why import why_fragment, why_page
-from breakeven.results import WhyReport
+from breakeven.results import Finding, Interval, Share, Site, WhyReport
 from breakeven.results.pictured import Pictured
-from tests.report.html.pages import PICTURED, hostile, step
+from breakeven.results.traced import RankResult, TraceReport, TraceStep
+from tests.report.html.pages import EVIL, PICTURED, hostile, step
 from tests.report.why_samples import CPU_WINS, SAMPLES
 
 MOST_BYTES = 3_000_000
@@ -125,3 +127,18 @@ def test_an_answer_that_failed_says_so_and_what_is_left() -> None:
 def test_priced_lines_stand_in_their_source() -> None:
     text = Seen(why_page(CPU_WINS, PICTURED).decode()).text
     assert re.search(r"58 ?0.90 ms ?0.12 ms ?loss.backward\(\)", " ".join(text.split()))
+
+
+def test_the_page_of_a_trace_has_the_same_guarantees() -> None:
+    """Hostile names in its fields stay text, and what it shows is measured: nothing is hatched."""
+    interval = Interval(1.0, 1.1, 1.2)
+    finding = Finding(EVIL, EVIL, EVIL, interval, EVIL, (Site(EVIL, 1, EVIL, interval),), (EVIL,))
+    report = TraceReport(
+        EVIL, EVIL, EVIL, 9, (TraceStep(EVIL, 1.1),), interval, (Share("launch", 1.1, 1.0),), (finding,), (EVIL,), 0.5, 0.6, 3,
+        interval, (RankResult(0, 0.5, 0.6, interval, EVIL, 0.1),),
+    )  # fmt: skip
+    page = trace_page(report, replace(hostile()[1].steps[0], source="measured"))
+    check(page)
+    assert b"<img" not in page
+    assert b'class="bar predicted"' not in page
+    assert b'class="over"' not in page

@@ -117,7 +117,7 @@ def _unknown(report: WhyReport, pictured: Pictured) -> Iterator[str]:
         yield f"What these would save: {', '.join(open_gains)}."
     for step in pictured.steps:
         if step.left_out:
-            yield f"The timeline of {step.device} leaves out the last {step.left_out:,} events of the {unit_of(report)}."
+            yield f"The timeline of {step.device} leaves out the {step.left_out:,} shortest events of the {unit_of(report)}."
     yield "How the training behaves after the steps that were run, and whether another batch size trains as well."
     yield from report.warnings
 
