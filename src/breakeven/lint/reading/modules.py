@@ -153,8 +153,9 @@ def call(state: State, thing: Thing, args: list[object], options: dict[str, obje
     if "Loss" in kind:
         for weight in tensors(*(thing.options.get(name, UNKNOWN) for name in ("weight", "pos_weight"))):
             found = [*found, replace(weight, device="cuda" if thing.device == "cuda" else weight.device)]
-    if thing.double_line:
-        found = [*found, Tensor(device=thing.device, dtype=ops.FLOAT64, double_line=thing.double_line)]
+    if thing.double_line and (_weighs(kind) or "Norm" in kind):  # a loss or an activation has no numbers of its own
+        where = thing.device if _weighs(kind) or not found else found[0].device
+        found = [*found, Tensor(device=where, dtype=ops.FLOAT64, double_line=thing.double_line)]
     result_tensor = ops.combine(state, _ACTIVATIONS.get(kind, kind), node, found)
     if result_tensor.device != "cpu" and _weighs(kind):
         state.launched()
