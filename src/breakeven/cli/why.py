@@ -155,8 +155,9 @@ def _picture(answer: Answered | None) -> Pictured | None:
     if answer is None:
         return None
     from breakeven.workflows.picturing import pictured
+    from breakeven.workflows.shown_paths import picture_with_shown_paths
 
-    return pictured(answer)
+    return picture_with_shown_paths(pictured(answer))
 
 
 def _page(report: WhyReport, picture: Pictured | None, request: WhyRequest) -> bytes:
