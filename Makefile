@@ -12,10 +12,11 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs site test-gpu nightly lock clean
+.PHONY: help demo browser test check format docs site test-gpu nightly lock clean
 
 help:
 	@echo "make demo      install into .venv and answer for examples/char_rnn.py on a T4 in a Colab host"
+	@echo "make browser   install Debian's Chromium, where that is possible: the tests open the pages in it"
 	@echo "make test      install into .venv and run every test"
 	@echo "make check     format, lint, types, import contract, tests, docs: what CI runs"
 	@echo "make format    write the format that make check asks for"
@@ -35,10 +36,19 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED)
 	$(BIN)/breakeven why examples/char_rnn.py --gpu t4 --host colab
 
-test: $(INSTALLED)
+# Chromium is for the tests of pages alone. Where it cannot be had those tests skip and say so; the build goes on.
+browser:
+	@command -v chromium >/dev/null 2>&1 || { \
+		test "$$(id -u)" = 0 && command -v apt-get >/dev/null 2>&1 \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium >/dev/null 2>&1 \
+		|| { test "$$(id -u)" = 0 && command -v apt-get >/dev/null 2>&1 && apt-get update --quiet >/dev/null 2>&1 \
+		&& DEBIAN_FRONTEND=noninteractive apt-get install --yes --quiet --no-install-recommends chromium >/dev/null 2>&1; }; \
+	} || echo "No Chromium here: the tests that open pages in a browser are skipped."
+
+test: $(INSTALLED) browser
 	@$(PYTEST) -n $(PARALLEL)
 
-check: $(INSTALLED)
+check: $(INSTALLED) browser
 	$(BIN)/ruff format --check $(SOURCES)
 	$(BIN)/ruff check $(SOURCES)
 	$(BIN)/mypy

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from breakeven.results import Finding, Interval, Site, WhyReport
-from breakeven.workflows.shown_paths import with_shown_paths
+from breakeven.results.pictured import LinePrice, Pictured
+from breakeven.workflows.shown_paths import picture_with_shown_paths, with_shown_paths
 
 
 @pytest.mark.parametrize(
@@ -26,3 +27,10 @@ def test_a_file_under_the_working_directory_is_named_from_there(tmp_path: Path, 
     report = WhyReport("train.py", "step", {}, (), None, (), (), (finding,))
     (found,) = with_shown_paths(report, tmp_path).findings
     assert found.sites[0].file == shown.format(here=here)
+
+
+def test_the_picture_names_the_same_files_as_the_findings(tmp_path: Path) -> None:
+    file = f"{tmp_path.resolve().as_posix()}/train.py"
+    picture = Pictured(lines=(LinePrice(file, 3, "x", 1.0, {}),), sources={file: "x\n"})
+    shown = picture_with_shown_paths(picture, tmp_path)
+    assert (shown.lines[0].file, list(shown.sources)) == ("train.py", ["train.py"])

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, write_html, write_json
 from breakeven.report.writing import check_target, write_whole
 
 
@@ -30,7 +30,7 @@ def command(
         typer.Option("--minimise", metavar="F", help="Also write a small trace to share: no paths or names, the same verdict."),
     ] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
-    html: Annotated[str | None, typer.Option("--html", metavar="F", help="Also write the answer as a page.")] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
 ) -> int:
     """Say what a profiler's trace shows: where a step's time goes, what causes it, and what to change.
 
@@ -38,27 +38,28 @@ def command(
     """
     for file in files:
         check_json(json, str(file))
-    for target, option in ((html, "--html"), (minimise, "--minimise")):
-        if target is not None:
-            check_target(Path(target), option)
+        check_html(html, str(file))
+    if minimise is not None:
+        check_target(Path(minimise), "--minimise")
 
     from breakeven.cli.reading import bytes_on
     from breakeven.machine.gpus import find_gpu
     from breakeven.report.json import encode
-    from breakeven.workflows.trace import TraceRequest, trace
+    from breakeven.workflows.trace import TraceRequest, traced
 
     for name in gpu or ():
         find_gpu(name)  # a wrong name is said before a large file is read
     request = TraceRequest(tuple(files), step, replay, minimise is not None, what_if=True, gpus=tuple(gpu or ()))
     with bytes_on(sys.stderr) as on_bytes:
-        report, small = trace(request, on_bytes)
+        answer = traced(request, on_bytes)
+    report, small = answer.report, answer.small
     write_json(json, encode(report))
     if minimise is not None and small is not None:
         write_whole(Path(minimise), small)
     if html is not None:
-        from breakeven.report.page import trace_page
+        from breakeven.report.html.trace import trace_page
 
-        write_whole(Path(html), trace_page(report))
+        write_html(html, lambda: trace_page(report, answer.step))
     if json != STDOUT:
         from breakeven.report.screen import show
         from breakeven.report.trace import render_trace

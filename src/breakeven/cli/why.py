@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import replace
@@ -11,7 +12,7 @@ import typer
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.target import resolve
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
@@ -19,6 +20,7 @@ from breakeven.results import WhyReport
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from breakeven.results.pictured import Pictured
     from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import Answered, WhyRequest
 
@@ -43,6 +45,7 @@ def command(
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     out: Annotated[
         str | None, typer.Option("--out", metavar="DIR", help="Also keep the answer as a run: a new folder, or a URL.")
     ] = None,
@@ -55,6 +58,7 @@ def command(
     The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
     """
     check_json(json, script)
+    check_html(html, script)
     if out is not None:
         from breakeven.store import check_free
 
@@ -72,12 +76,14 @@ def command(
             named=bool(gpu),
         )  # fmt: skip
         with stdout_kept(json == STDOUT):
-            report, answer, error = _run(request, kept=out is not None)
+            report, answer, error = _run(request, kept=out is not None or html is not None)
         report = with_shown_paths(prepared.finish(report))
+        picture = _picture(answer) if html is not None else None  # while the script that a model file became is still there
     if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
+    write_html(html, lambda: _page(report, picture, replace(request, script=script)))
     if out is not None and answer is not None:
         from breakeven.workflows.keeping import keep
 
@@ -143,6 +149,29 @@ def _nothing(script: str, error: BreakevenError) -> WhyReport:
         script=script, unit=None, steps={}, devices=(), verdict=None, verdicts=(), break_even=(), findings=(),
         error=str(error), failed=error.slug,
     )  # fmt: skip
+
+
+def _picture(answer: Answered | None) -> Pictured | None:
+    if answer is None:
+        return None
+    from breakeven.workflows.picturing import pictured
+    from breakeven.workflows.shown_paths import picture_with_shown_paths
+
+    return picture_with_shown_paths(pictured(answer))
+
+
+def _page(report: WhyReport, picture: Pictured | None, request: WhyRequest) -> bytes:
+    from breakeven.report.html.why import why_page
+
+    return why_page(report, picture, _typed(request))
+
+
+def _typed(request: WhyRequest) -> str:
+    """The call that asks the same again."""
+    options = [word for gpu in request.gpus for word in ("--gpu", gpu)]
+    for name, value in (("host", request.host), ("steps", request.steps), ("seconds", request.seconds), ("mark", request.mark)):
+        options += [] if value is None else [f"--{name}", str(value)]
+    return shlex.join(["breakeven", "why", request.script, *options, *(["--", *request.args] if request.args else [])])
 
 
 def _hand_over(report: WhyReport, json: str | None) -> None:

@@ -8,8 +8,6 @@ from html import escape
 from rich.console import Console, RenderableType
 
 from breakeven.report.text import clean
-from breakeven.report.trace import render_trace
-from breakeven.results.traced import TraceReport
 
 _WIDTH = 110
 
@@ -31,11 +29,6 @@ pre {{ font: 14px/1.35 ui-monospace, "DejaVu Sans Mono", monospace; overflow-x: 
 </body>
 </html>
 """
-
-
-def trace_page(report: TraceReport) -> bytes:
-    """The answer of `breakeven trace` as a page, UTF-8."""
-    return page(render_trace(report, _WIDTH), f"breakeven trace {report.file}")
 
 
 def page(body: RenderableType, title: str) -> bytes:

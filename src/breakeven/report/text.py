@@ -24,9 +24,13 @@ def clean(text: str, ascii_only: bool = False) -> str:
     >>> clean("loss\\x1b[31m = 1", ascii_only=False), clean("≈ 2×", ascii_only=True)
     ('loss?[31m = 1', '~ 2x')
     """
-    flat = " ".join(text.split())
-    safe = "".join("?" if unicodedata.category(c) in _UNSEEN else c for c in flat)
+    safe = without_steering(" ".join(text.split()))
     return safe.translate(_ASCII).encode("ascii", "replace").decode() if ascii_only else safe
+
+
+def without_steering(text: str) -> str:
+    """`text` with its spaces, and a question mark for each character that steers a terminal or turns the direction of text."""
+    return "".join("?" if unicodedata.category(c) in _UNSEEN else c for c in text)
 
 
 def shorten(text: str, width: int, ascii_only: bool = False) -> str:

@@ -6,14 +6,18 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
 from breakeven.diagnose.imported.profiler_cost import without_profiler
 from breakeven.diagnose.imported.ranks import uneven_ranks
 from breakeven.diagnose.imported.steps import Steps
+from breakeven.diagnose.played import played_step
 from breakeven.errors import InputError, NoAnswer
 from breakeven.readers import Trace, read
 from breakeven.readers.profiles.files import OnBytes
+from breakeven.results.pictured import PlayedStep
 from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from breakeven.timeline import queries
 from breakeven.timeline.intervals import Intervals
@@ -42,6 +46,15 @@ class TraceRequest:
     minimise: bool = False
     what_if: bool = False
     gpus: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Traced:
+    """The answer, the small file where it was asked for, and the step that a picture shows; None: no event lies in it."""
+
+    report: TraceReport
+    small: bytes | None
+    step: PlayedStep | None
 
 
 @dataclass(frozen=True)
@@ -77,10 +90,13 @@ def looked_at(files: Sequence[Path], on_bytes: OnBytes = lambda done, size: None
 
 
 def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> tuple[TraceReport, bytes | None]:
-    """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
+    """The answer for the files, and the small file where it was asked for: those of `traced`."""
+    found = traced(request, on_bytes)
+    return found.report, found.small
 
-    Returns:
-        The answer, and the small file where it was asked for.
+
+def traced(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -> Traced:
+    """The answer for the files; of several ranks, for the one whose device works most, with the others beside.
 
     Raises:
         InputError: nothing can be read, or there is no such step or GPU.
@@ -99,7 +115,21 @@ def trace(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) ->
         uneven = uneven_ranks([(one.rank, each) for one, each in look.all])
         findings = report.findings if uneven is None else (*report.findings, uneven)
         report = replace(report, ranks=_ranks(look), findings=findings)
-    return report, minimised(look.trace, look.evidence) if request.minimise else None
+    small = minimised(look.trace, look.evidence) if request.minimise else None
+    return Traced(report, small, _pictured(evidence))
+
+
+def _pictured(evidence: TraceEvidence) -> PlayedStep | None:
+    """The step of median length on this device, with the host's threads."""
+    timeline = evidence.timeline
+    lanes = [i for i, lane in enumerate(timeline.lanes) if lane.kind in ("host", "loader") or lane.device == evidence.lane_device]
+    window = None
+    if evidence.steps is not None and len(evidence.steps):
+        spans = evidence.steps.spans
+        lengths = spans.end - spans.start
+        middle = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
+        window = int(spans.start[middle]), int(spans.end[middle])
+    return played_step(timeline, evidence.device, "measured", window=window, lanes=lanes)
 
 
 def _name(files: Sequence[Path]) -> str:

@@ -22,6 +22,7 @@ from breakeven.diagnose.evidence import CpuSide, Evidence
 from breakeven.diagnose.findings import findings
 from breakeven.diagnose.forecast import forecast
 from breakeven.diagnose.pricing import Pricing, pricing_for
+from breakeven.diagnose.sizes import Ground
 from breakeven.diagnose.verdict import draws_of, verdict
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import THIS_MACHINE, find_host
@@ -101,10 +102,11 @@ def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -
 
 @dataclass(frozen=True)
 class Priced:
-    """One predicted device: how it was priced without the user's card, and what was told."""
+    """One predicted device: how it was priced without the user's card, what was told, and what that stands on."""
 
     device: DeviceResult
     plain: Pricing[CallCosts]
+    ground: Ground
 
 
 @dataclass(frozen=True)
@@ -133,6 +135,7 @@ class _Judged:
     break_even: BreakEven | None
     unknown: tuple[str, ...]  # operations priced by their bytes
     plain: Pricing[CallCosts]  # without the user's card
+    pricing: Pricing[CallCosts]  # with it
 
 
 def _asked(request: WhyRequest) -> CaptureRequest:
@@ -169,7 +172,11 @@ def _answer(
         machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
-    priced = tuple(Priced(one.evidence.device, one.plain) for one in judged if one.evidence.device.source == "predicted")
+    priced = tuple(
+        Priced(one.evidence.device, one.plain, Ground(one.evidence, one.pricing))
+        for one in judged
+        if one.evidence.device.source == "predicted"
+    )
     return Answered(report, stream, _host_name(machine), priced)
 
 
@@ -210,7 +217,7 @@ def _judge(
         stream=stream, device=device, times=pricing.rows(stream), price=pricing.price(step), cpu=side, facts=facts, gpu=gpu,
         verdict=said,
     )  # fmt: skip
-    return _Judged(evidence, said, even, pricing.costs(stream).unknown, plain)
+    return _Judged(evidence, said, even, pricing.costs(stream).unknown, plain, pricing)
 
 
 def _facts(caught: CaptureResult, cpu: Cpu) -> Facts:

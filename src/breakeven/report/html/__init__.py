@@ -1,0 +1,3 @@
+"""Answers as pages: one file each that opens from disk, loads nothing, and runs nothing but its own script."""
+
+from __future__ import annotations

@@ -1,0 +1,144 @@
+"""Pages as documents: whole, small, and inert whatever a name in them holds."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+
+import pytest
+
+from breakeven.report.html.trace import trace_page
+from breakeven.report.html.why import why_fragment, why_page
+from breakeven.results import Finding, Interval, Share, Site, WhyReport
+from breakeven.results.pictured import Pictured
+from breakeven.results.traced import RankResult, TraceReport, TraceStep
+from tests.report.html.pages import EVIL, PICTURED, hostile, step
+from tests.report.why_samples import CPU_WINS, SAMPLES
+
+MOST_BYTES = 3_000_000
+#: Every element that the templates write; anything else came from outside.
+LOADS = {"img", "iframe", "object", "embed", "link", "base", "form", "audio", "video", "source", "b-evil"}
+
+
+class Seen(HTMLParser):
+    """Elements, attributes, and how often each kind of element was opened and closed."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.attributes: list[tuple[str, str, str]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(page)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+        if tag not in ("meta", "input", "br"):
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.attributes += [(tag, name, value or "") for name, value in attrs]
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        if not self.open or self.open[-1] not in ("script", "style"):
+            self.text += data
+
+
+def check(page: bytes) -> Seen:
+    """What holds of every page: it nests, loads nothing, and runs nothing but the one script that its policy names."""
+    seen = Seen(page.decode("utf-8"))
+    assert seen.open == []
+    assert not LOADS & set(seen.tags)
+    assert seen.tags.count("script") == 2
+    assert seen.tags.count("style") == 1
+    for tag, name, value in seen.attributes:
+        assert not name.startswith("on"), (tag, name)
+        assert name not in ("style", "src", "srcset", "srcdoc", "action", "formaction"), (tag, name)
+        assert name != "href" or value.startswith("#"), value
+    (policy,) = (value for _, name, value in seen.attributes if name == "content" and "default-src" in value)
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+    assert len(page) <= MOST_BYTES
+    return seen
+
+
+@pytest.mark.parametrize("beyond", [None, PICTURED], ids=["alone", "pictured"])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_every_answer_has_a_page_that_loads_nothing(sample: str, beyond: Pictured | None) -> None:
+    report = SAMPLES[sample]
+    seen = check(why_page(report, beyond))
+    for verdict in report.verdicts:
+        assert verdict.sentence in seen.text
+
+
+def test_hostile_names_in_every_field_stay_text() -> None:
+    """No element, attribute or direction mark of a name becomes part of the page."""
+    page = why_page(*hostile(), command="breakeven why '</pre><script>window.pwned=1</script>'")
+    check(page)
+    assert b"<img" not in page
+    assert b"pwned=1</script>" not in page
+    assert "\u202e".encode() not in page
+    assert b"49" not in re.findall(rb"\{\{7\*7\}\}|>49<", page)
+
+
+def test_hostile_names_stay_text_in_the_fragment_too() -> None:
+    fragment = why_fragment(hostile()[0])
+    assert "<script" not in fragment
+    assert "<img" not in fragment
+
+
+def test_twenty_thousand_events_fit_into_three_megabytes() -> None:
+    assert len(why_page(CPU_WINS, replace(PICTURED, steps=(step(20_000),)))) <= MOST_BYTES
+
+
+def test_a_prediction_never_looks_like_a_measurement() -> None:
+    """Each predicted device is hatched, marked by the word and by ≈; no measured one is."""
+    page = why_page(CPU_WINS, None).decode()
+    rows = re.findall(r'<div class="bar (\w+)".*?</div>', page, re.S)
+    assert rows == ["measured", "predicted"]
+    measured, predicted = re.findall(r'<div class="bar \w+".*?</div>', page, re.S)
+    assert "url(#hatch)" not in measured
+    assert "≈" not in measured
+    assert "url(#hatch)" in predicted
+    assert "≈ 2.6 ms" in predicted
+
+
+def test_the_page_says_what_is_not_known() -> None:
+    remedies = (replace(CPU_WINS.remedies[0], id="window_loop", gain_ms=None),)
+    text = Seen(why_page(replace(CPU_WINS, remedies=remedies), None).decode()).text
+    assert "What these would save: window_loop." in text
+    assert "aten::foo is not known; it was priced by its bytes." in text
+
+
+def test_an_answer_that_failed_says_so_and_what_is_left() -> None:
+    report: WhyReport = SAMPLES["script_failed"]
+    text = Seen(why_page(report).decode()).text
+    assert "This answer is not complete: train.py failed at step 7" in text
+    assert "1.34 ms" in text
+
+
+def test_priced_lines_stand_in_their_source() -> None:
+    text = Seen(why_page(CPU_WINS, PICTURED).decode()).text
+    assert re.search(r"58 ?0.90 ms ?0.12 ms ?loss.backward\(\)", " ".join(text.split()))
+
+
+def test_the_page_of_a_trace_has_the_same_guarantees() -> None:
+    """Hostile names in its fields stay text, and what it shows is measured: nothing is hatched."""
+    interval = Interval(1.0, 1.1, 1.2)
+    finding = Finding(EVIL, EVIL, EVIL, interval, EVIL, (Site(EVIL, 1, EVIL, interval),), (EVIL,))
+    report = TraceReport(
+        EVIL, EVIL, EVIL, 9, (TraceStep(EVIL, 1.1),), interval, (Share("launch", 1.1, 1.0),), (finding,), (EVIL,), 0.5, 0.6, 3,
+        interval, (RankResult(0, 0.5, 0.6, interval, EVIL, 0.1),),
+    )  # fmt: skip
+    page = trace_page(report, replace(hostile()[1].steps[0], source="measured"))
+    check(page)
+    assert b"<img" not in page
+    assert b'class="bar predicted"' not in page
+    assert b'class="over"' not in page
