@@ -12,6 +12,7 @@ from breakeven.machine.records import Cpu
 from breakeven.results.pictured import Pictured
 from breakeven.workflows import why as workflow
 from breakeven.workflows.picturing import pictured
+from breakeven.workflows.probing import Probed
 from breakeven.workflows.why import Answered, WhyRequest, answered
 from tests.workflows.captured import LINE, caught, stream, timed
 
@@ -30,7 +31,7 @@ def both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Answered, Pic
         return caught(timed(*(3.0,) * 9), stream(60))
 
     monkeypatch.setattr(workflow, "capture", capture)
-    monkeypatch.setattr(workflow, "probed_cpu", lambda: (CPU, ()))
+    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
     answer = answered(WhyRequest("train.py", gpus=GPUS))
     return answer, pictured(answer)
 
@@ -93,5 +94,5 @@ def test_lines_have_prices_and_their_source(both: tuple[Answered, Pictured]) -> 
 
 def test_an_answer_without_a_stream_has_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workflow, "capture", lambda *_: caught(timed(*(3.0,) * 9), None))
-    monkeypatch.setattr(workflow, "probed_cpu", lambda: (CPU, ()))
+    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
     assert pictured(answered(WhyRequest("train.py"))) == Pictured()

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")  # Playwright knows one loop a thread: it is gone before the next file starts its own
 def browser() -> Iterator[Browser]:
     """Chromium, started once for all tests."""
     sync_api = pytest.importorskip("playwright.sync_api", reason="playwright is not installed")
