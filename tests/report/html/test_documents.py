@@ -10,7 +10,7 @@ import pytest
 
 from breakeven.report.html.trace import trace_page
 from breakeven.report.html.why import why_fragment, why_page
-from breakeven.results import Finding, Interval, Share, Site, WhyReport
+from breakeven.results import Finding, Interval, Remedy, Share, Site, WhyReport
 from breakeven.results.pictured import Pictured
 from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from tests.report.html.pages import EVIL, PICTURED, hostile, step
@@ -142,3 +142,14 @@ def test_the_page_of_a_trace_has_the_same_guarantees() -> None:
     assert b"<img" not in page
     assert b'class="bar predicted"' not in page
     assert b'class="over"' not in page
+
+
+def test_what_a_trace_says_that_a_remedy_saves_is_shown_as_predicted() -> None:
+    remedy = Remedy("pin_memory", "A100", Interval(0.1, 0.2, 0.3), "")
+    report = TraceReport(
+        "t.json", "kineto", "A100", 9, (TraceStep("step 0", 1.1),), Interval(1.0, 1.1, 1.2), (), (), remedies=(remedy,)
+    )
+    text = " ".join(Seen(trace_page(report).decode()).text.split())
+    assert "predicted saves ≈ 0.20 ms (0.10–0.30) of a step on the A100" in text
+    assert "What a remedy saves: the recorded step was played again" in text
+    assert "without a figure" not in text

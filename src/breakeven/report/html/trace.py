@@ -28,7 +28,7 @@ def trace_page(report: TraceReport, step: PlayedStep | None = None) -> bytes:
         "trace.html.j2", {"sizes": None, "steps": [step] if step else [], "causes": causes()},
         report=report, title=f"breakeven trace {report.file}", unit="step" if report.steps else "traced time",
         headline=_headline(report), facts=tuple(_facts(report)), chart=chart((device,)),
-        remedies=tuple(Remedy(name, device, None, "") for name, device in named),
+        remedies=report.remedies or tuple(Remedy(name, device, None, "") for name, device in named),
         steps=[(step, operations(step))] if step else [], measured_lines=tuple(_measured(report)),
         predicted_lines=tuple(_predicted(report)), unknown_lines=tuple(_unknown(report, step)),
         command=shlex.join(["breakeven", "trace", report.file]),
@@ -63,6 +63,8 @@ def _predicted(report: TraceReport) -> Iterator[str]:
     if without is not None:
         low, high = duration(without.low, PREDICTED_DIGITS), duration(without.high, PREDICTED_DIGITS)
         yield f"A step without the profiler: ≈ {duration(without.mid, PREDICTED_DIGITS)} ({low} to {high})."
+    if any(remedy.gain_ms for remedy in report.remedies):
+        yield "What a remedy saves: the recorded step was played again as the remedy would leave it."
     played = report.replay
     if played is not None and played.blind_ms is not None:
         low, high = duration(played.blind_ms.low, PREDICTED_DIGITS), duration(played.blind_ms.high, PREDICTED_DIGITS)
@@ -73,6 +75,7 @@ def _predicted(report: TraceReport) -> Iterator[str]:
 def _unknown(report: TraceReport, step: PlayedStep | None) -> Iterator[str]:
     if step is not None and step.left_out:
         yield f"The timeline leaves out the {step.left_out:,} shortest events of the step."
-    if report.findings:
-        yield "What a remedy would save: a trace shows what a cause costs, not what takes its place."
+    unpriced = report.findings if not report.remedies else [r for r in report.remedies if r.gain_ms is None]
+    if unpriced:
+        yield "What the remedies without a figure would save: a trace shows what a cause costs, not what takes its place."
     yield from report.warnings
