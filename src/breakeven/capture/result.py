@@ -53,11 +53,13 @@ class CaptureResult:
             if part.end.failed:
                 count = len(part.principal.samples_ns) if part.principal is not None else 0
                 after = f" after {count} step{'s' if count > 1 else ''}" if count else " before its first step ended"
-                return ScriptFailed(f"the script failed{after}: {part.end.text}")
-        for part in timed:
+                where = " on the accelerator" if part is self.device else ""
+                return ScriptFailed(f"the script failed{where}{after}: {part.end.text}")
+        main = self.cpu or self.device
+        if main is not None:
             idle = self.virtual is None or self.virtual.device_rows == 0
-            if part.principal is None or (part.unit == "run" and part.end.how == "timeout" and idle):
-                return NoAnswer(f"nothing could be timed: {part.end.text or 'the script trains nothing'}")
+            if main.principal is None or (main.unit == "run" and main.end.how == "timeout" and idle):
+                return NoAnswer(f"nothing could be timed: {main.end.text or 'the script trains nothing'}")
         if self.virtual is not None and self.virtual.device_rows == 0 and self.virtual.end.how in ("ok", "exit"):
             return NoAnswer("the script does no work that a GPU could do (processes that it starts are not looked at)")
         return _unrecorded(self.virtual) if self.virtual is not None else None

@@ -68,10 +68,12 @@ def as_measured(device: DeviceResult, side: DeviceSide) -> DeviceResult:
     )  # fmt: skip
 
 
-def said_of(side: DeviceSide | None) -> tuple[str, ...]:
-    """What to know about a measured device's account."""
+def said_of(side: DeviceSide | None, timed: TimedPass | None, name: str | None) -> tuple[str, ...]:
+    """What to know about a measured device's account, or that it could not be measured."""
     if side is None:
-        return ()
+        if timed is None or name is None:
+            return ()
+        return (f"The step on the {name} could not be timed: {timed.end.text or 'no step ended there'}.",)
     if side.gpu is None:
         return (f"{side.name} is not in the catalog: its step was measured, and where the time goes is not known.",)
     return (f"The step on the {side.name} was measured; where its time goes is simulated and scaled to that.",)

@@ -97,7 +97,7 @@ def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -
     here = found[0] if found else probed()
     host = find_host(request.host or "this machine", here.cpu, host_model().dispatch_us)
     on_progress("pricing what was recorded")
-    return _answer(request, caught, _Machine(here.cpu, host, gpus), device_side(caught.device, here.accelerator), here.doubts)
+    return _answer(request, caught, _Machine(here.cpu, host, gpus), here)
 
 
 @dataclass(frozen=True)
@@ -145,17 +145,16 @@ def _asked(request: WhyRequest) -> CaptureRequest:
     )  # fmt: skip
 
 
-def _answer(
-    request: WhyRequest, caught: CaptureResult, machine: _Machine, real: DeviceSide | None, doubts: tuple[str, ...]
-) -> Answered:
+def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, here: Probed) -> Answered:
     timed, step = caught.cpu, step_of(caught.cpu)
+    real = device_side(caught.device, here.accelerator)
     stream = recorded(caught)
     side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
     judged: list[_Judged] = []
     if stream is not None and side.step_ms is not None:
-        facts = _facts(caught, machine.cpu)
-        here = [_judge(real.gpu, machine, stream, side, facts, real)] if real is not None and real.gpu is not None else []
-        answers = [*here, *(_judge(gpu, machine, stream, side, facts) for gpu in _others(machine, real, request))]
+        facts = _facts(caught, here)
+        own = [_judge(real.gpu, machine, stream, side, facts, real)] if real is not None and real.gpu is not None else []
+        answers = [*own, *(_judge(gpu, machine, stream, side, facts) for gpu in _others(machine, real, request))]
         judged = [one for one in answers if one is not None]
     evidence = [one.evidence for one in judged]
     bare = _bare(real, side)
@@ -168,7 +167,10 @@ def _answer(
         verdict=verdicts[0] if verdicts else None, verdicts=verdicts,
         break_even=tuple(one.break_even for one in judged if one.break_even is not None),
         findings=found, remedies=gains(evidence, found),
-        warnings=(*doubts, *said_of(real), *_warnings(caught), *_guessed(judged), *said_of_cards(evidence, _host_name(machine))),
+        warnings=(
+            *here.doubts, *said_of(real, caught.device, here.accelerator), *_warnings(caught), *_guessed(judged),
+            *said_of_cards(evidence, _host_name(machine)),
+        ),
         machine=_described(machine), versions=_versions(caught),
         error=str(error) if error else None, failed=error.slug if error else None,
     )  # fmt: skip
@@ -220,11 +222,11 @@ def _judge(
     return _Judged(evidence, said, even, pricing.costs(stream).unknown, plain, pricing)
 
 
-def _facts(caught: CaptureResult, cpu: Cpu) -> Facts:
+def _facts(caught: CaptureResult, here: Probed) -> Facts:
     noticed = msgspec.to_builtins(caught.virtual.facts) if caught.virtual else {}
     used = caught.cpu.threads if caught.cpu else None
-    threads = Threads(used, cpu.cores) if used is not None and not noticed.get("threads") else None
-    return facts_of(noticed, gpu_visible=caught.device is not None, threads=threads)
+    threads = Threads(used, here.cpu.cores) if used is not None and not noticed.get("threads") else None
+    return facts_of(noticed, gpu_visible=here.accelerator is not None, threads=threads)
 
 
 def _cpu_device(side: CpuSide) -> tuple[DeviceResult, ...]:
