@@ -23,6 +23,8 @@ from breakeven.models.shorthand.read import WORDS, network
         ("image 28x28, conv 8 3x3 p1, batchnorm, relu, maxpool 2, flatten, linear 10", None, "10", 80 + 16 + 15690),
         ("image 32×32×3, 3 x (conv 16 k3 same, relu, maxpool 2), mean, linear 10", None, "10", 448 + 2320 * 2 + 170),
         ("conv1d 1440→2 k5 same, batchnorm, relu, lstm 24 last, linear 1", 28, "1", 14402 + 4 + 4 * 24 * 28 + 25),
+        ("conv1d 8→16 k5, attention 4, linear 2", 20, "2 at 16 time steps", 656 + 4 * 17 * 16 + 34),
+        ("image 28x28x1, linear 784→10", None, "10", 785 * 10),
         ("input 64, 2 x (attention 8, layernorm), mean, linear 2", 10, "2", 2 * (4 * 65 * 64 + 128) + 130),
     ],
 )
@@ -51,6 +53,12 @@ def test_sizes_and_learnables_follow_from_the_line(text: str, length: int | None
         ("linear 8→4 (", None, "is not understood"),
         ("image 8x8x1, conv 4", None, "window is missing"),
         ("input 8, embed 4", None, "needs both sizes"),
+        ("rnn 8→16 2.5 layers", 4, "2.5 layers cannot be"),
+        ("input 20, linear 30→10", None, "linear: takes 30 by its arrow, and 20 goes in"),
+        ("rnn 8→16, embed 1→4", 4, "embed: takes 1 by its arrow, and 16 at 4 time steps goes in"),
+        ("linear 8→4, relu 4→4", None, "relu: takes no arrow"),
+        ("relu", None, "begin with `linear 20→256`"),
+        ("image 8x8x1, conv 4 9x9, attention 2", None, "--net: layer 'conv 1'"),
     ],
 )
 def test_a_line_that_is_wrong_is_told_how_to_be_right(text: str, length: int | None, said: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -26,7 +27,7 @@ from breakeven.models.kinds import (
     Pooling,
     Recurrent,
 )  # fmt: skip
-from breakeven.models.network import Layer, Network
+from breakeven.models.network import Layer, Network, Shape
 
 #: Most layers, repetitions unrolled; largest number in the text.
 _MOST, _LARGEST = 2000, 2**31
@@ -77,6 +78,26 @@ class _Words:
         return (self.settings.pop("k"),) * dimensions
 
 
+@dataclass(frozen=True)
+class _Before:
+    """The layers that stand before one, and the time steps of the sequences."""
+
+    layers: list[Layer]
+    length: int | None
+
+    def dimensions(self) -> int:
+        """Of space, where an image goes in."""
+        first = self.layers[0].kind
+        return len(first.spatial) if isinstance(first, Input) else 0
+
+    def channels(self) -> int:
+        """What comes out of the last one."""
+        return _checked(self.layers, self.length).output.channels
+
+
+Builder = Callable[[_Words, _Before], list[Kind]]
+
+
 def network(text: str, length: int | None = None) -> Network:
     """A network in one line.
 
@@ -92,15 +113,34 @@ def network(text: str, length: int | None = None) -> Network:
     Shape(channels=1, spatial=(), time=1)
     """
     layers: list[Layer] = []
+    arrows: dict[str, _Words] = {}
     for words in _parsed(text):
+        first = max(1, len(layers))
         layers = _with(layers, words, length)
+        if words.arrow is not None:
+            arrows[layers[first].name] = words
     if len(layers) < 2:
         raise InputError(f"--net: there are no layers; give some, as in {EXAMPLE!r}")
+    net = _checked(layers, length)
+    for layer in net.layers:
+        if layer.name in arrows and not isinstance(layer.kind, Embedding):
+            _fits(arrows[layer.name], net.fed(layer)[0])
+    return net
+
+
+def _checked(layers: list[Layer], length: int | None) -> Network:
     try:
         return checked(layers, length)
     except InputError as error:
         hint = "; say how many with --length" if length is None and "time steps" in str(error) else ""
         raise InputError(f"--net: {error}{hint}") from None
+
+
+def _fits(words: _Words, fed: Shape) -> None:
+    """The left side of an arrow is what goes in: the channels, or all of space together."""
+    left = words.arrow[0] if words.arrow is not None else fed.channels
+    if left not in (fed.channels, fed.channels * math.prod(fed.spatial)):
+        raise words.wrong(f"takes {left} by its arrow, and {fed} goes in")
 
 
 def _parsed(text: str) -> list[_Words]:
@@ -154,6 +194,8 @@ def _words(node: Any, token: Any) -> _Words:  # Any: a node of lark's tree, and 
         raise InputError(f"--net: no layer is called {found.name!r}; {hint}")
     for value in values:
         texts = [str(child) for child in value.children]
+        if value.data == "arrow" and found.name not in _ARROWED:
+            raise found.wrong(f"takes no arrow; it is written `{_USES[found.name]}`")
         if value.data == "arrow":
             found.arrow = (_whole(texts[0]), _whole(texts[1]))
         elif value.data == "size":
@@ -183,7 +225,7 @@ def _with(layers: list[Layer], words: _Words, length: int | None) -> list[Layer]
             raise words.wrong("it takes the last time step of rnn, lstm or gru, and has to follow one")
         _nothing_left(words)
         return [*layers[:-1], replace(last, kind=replace(last.kind, output="last"))]
-    kinds = _LAYERS[words.name](words, layers)
+    kinds = _LAYERS[words.name](words, _Before(layers, length))
     _nothing_left(words)
     for kind in kinds:
         layers = [*layers, Layer(f"{words.name} {len(layers)}", kind, (layers[-1].name,))]
@@ -193,7 +235,8 @@ def _with(layers: list[Layer], words: _Words, length: int | None) -> list[Layer]
 def _entering(words: _Words, length: int | None) -> Input:
     """What goes into a first layer that is no input: the left side of its arrow."""
     if words.arrow is None:
-        first = "image 32x32x3, conv 16 3x3" if words.name.startswith("conv") else f"{words.name} 20→256"
+        first = f"{words.name} 20→256" if words.name in _ARROWED else "linear 20→256"
+        first = "image 32x32x3, conv 16 3x3" if words.name.startswith("conv") else first
         raise words.wrong(f"nothing says what goes in; begin with `{first}`, `input 20` or `embed 10000→64`")
     table = words.name == "embed" and words.arrow[0] > 1
     return Input(1 if table else words.arrow[0], sequence=length is not None)
@@ -206,7 +249,7 @@ def _nothing_left(words: _Words) -> None:
         raise words.wrong(f"{left[0]!r} says nothing to it; it is written `{_USES[words.name]}`")
 
 
-def _embed(words: _Words, layers: list[Layer]) -> list[Kind]:
+def _embed(words: _Words, before: _Before) -> list[Kind]:
     """A table of vectors; of 1 number (a table of one row would be none) a linear layer, as people call that too."""
     if words.arrow is None:
         raise words.wrong("it needs both sizes, as in `embed 10000→64`")
@@ -214,33 +257,27 @@ def _embed(words: _Words, layers: list[Layer]) -> list[Kind]:
     return [Dense(width)] if rows == 1 else [Embedding(rows, width)]
 
 
-def _recurrent(cell: Any, both: bool = False) -> Callable[[_Words, list[Layer]], list[Kind]]:  # Any: one of the literal's words
-    def build(words: _Words, layers: list[Layer]) -> list[Kind]:
+def _recurrent(cell: Any, both: bool = False) -> Builder:  # Any: one of the literal's words
+    def build(words: _Words, before: _Before) -> list[Kind]:
         hidden = words.whole("the number of hidden units")
-        words.numbers = [] if words.arrow and not words.numbers else words.numbers
-        deep = int(words.numbers.pop(0)) if words.numbers and words.word("layers", "layer", "deep") else 1
-        if not 1 <= deep <= 100:
-            raise words.wrong(f"{deep} layers cannot be")
+        deep = words.numbers.pop(0) if words.numbers and words.word("layers", "layer", "deep") else 1
+        if deep != int(deep) or not 1 <= deep <= 100:
+            raise words.wrong(f"{deep:g} layers cannot be")
         both_ways = both or words.word("bidirectional", "both")
         last = words.word("last")
         one = Recurrent(cell, hidden, "sequence", both_ways, biases=2, bias="zeros")
-        return [*[one] * (deep - 1), replace(one, output="last" if last else "sequence")]
+        return [*[one] * (int(deep) - 1), replace(one, output="last" if last else "sequence")]
 
     return build
 
 
-def _linear(words: _Words, layers: list[Layer]) -> list[Kind]:
+def _linear(words: _Words, before: _Before) -> list[Kind]:
     return [Dense(words.whole("the output size"))]
 
 
-def _spatial(layers: list[Layer]) -> int:
-    first = layers[0].kind
-    return len(first.spatial) if isinstance(first, Input) else 0
-
-
-def _convolution(over_time: bool) -> Callable[[_Words, list[Layer]], list[Kind]]:
-    def build(words: _Words, layers: list[Layer]) -> list[Kind]:
-        dimensions = 1 if over_time else _spatial(layers) or 2
+def _convolution(over_time: bool) -> Builder:
+    def build(words: _Words, before: _Before) -> list[Kind]:
+        dimensions = 1 if over_time else before.dimensions() or 2
         filters = words.whole("the number of filters")
         window = words.window(dimensions)
         stride = (words.settings.pop("s", 1),) * dimensions
@@ -251,9 +288,9 @@ def _convolution(over_time: bool) -> Callable[[_Words, list[Layer]], list[Kind]]
     return build
 
 
-def _pooling(how: Any) -> Callable[[_Words, list[Layer]], list[Kind]]:  # Any: one of the literal's words
-    def build(words: _Words, layers: list[Layer]) -> list[Kind]:
-        dimensions = _spatial(layers) or 1
+def _pooling(how: Any) -> Builder:  # Any: one of the literal's words
+    def build(words: _Words, before: _Before) -> list[Kind]:
+        dimensions = before.dimensions() or 1
         size = words.whole("the window") if not words.sizes and "k" not in words.settings else 0
         window = (size,) * dimensions if size else words.window(dimensions)
         stride = (words.settings.pop("s"),) * dimensions if "s" in words.settings else window
@@ -262,21 +299,20 @@ def _pooling(how: Any) -> Callable[[_Words, list[Layer]], list[Kind]]:  # Any: o
     return build
 
 
-def _attention(words: _Words, layers: list[Layer]) -> list[Kind]:
+def _attention(words: _Words, before: _Before) -> list[Kind]:
     heads = words.whole("the number of heads")
-    width = checked(layers, 1).output.channels
-    return [Attention(heads, width, causal=words.word("causal"))]
+    return [Attention(heads, before.channels(), causal=words.word("causal"))]
 
 
-def _dropout(words: _Words, layers: list[Layer]) -> list[Kind]:
+def _dropout(words: _Words, before: _Before) -> list[Kind]:
     probability = words.numbers.pop(0) if words.numbers else 0.5
     if not 0 <= probability < 1:
         raise words.wrong(f"a probability of {probability:g} cannot be")
     return [Dropout(probability)]
 
 
-def _plain(kind: Kind) -> Callable[[_Words, list[Layer]], list[Kind]]:
-    return lambda words, layers: [kind]
+def _plain(kind: Kind) -> Builder:
+    return lambda words, before: [kind]
 
 
 def _image(words: _Words) -> Input:
@@ -286,11 +322,14 @@ def _image(words: _Words) -> Input:
     return Input(sizes[-1], sizes[:-1])
 
 
+#: Layers that may say what goes in and what comes out.
+_ARROWED: frozenset[str] = frozenset(["embed", "linear", "rnn", "lstm", "gru", "bilstm", "bigru", "conv", "conv1d"])
+
 _INPUTS: dict[str, Callable[[_Words], Input]] = {
     "image": _image, "input": lambda words: Input(words.whole("the number of features")),
 }  # fmt: skip
 
-_LAYERS: dict[str, Callable[[_Words, list[Layer]], list[Kind]]] = {
+_LAYERS: dict[str, Builder] = {
     "embed": _embed, "rnn": _recurrent("rnn"), "lstm": _recurrent("lstm"), "gru": _recurrent("gru"),
     "bilstm": _recurrent("lstm", both=True), "bigru": _recurrent("gru", both=True), "last": _plain(Flatten()),
     "linear": _linear, "conv": _convolution(False), "conv1d": _convolution(True), "maxpool": _pooling("max"),
@@ -321,6 +360,5 @@ _USES: dict[str, str] = {
     "dropout": "dropout 0.5",
 }
 
-#: The words of the language, for pages.
+#: The words of the language.
 WORDS: tuple[str, ...] = (*_INPUTS, *_LAYERS)
-USES = _USES
