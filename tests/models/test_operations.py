@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 
 import polars as pl
 import pytest
 
 from breakeven import cli
+from breakeven.models.check import checked
+from breakeven.models.kinds import Convolution, Input, Recurrent
+from breakeven.models.network import Layer
 from breakeven.models.operations import operations
 from breakeven.models.shorthand.read import network
 
@@ -35,6 +39,34 @@ def test_layers_become_operations(text: str, length: int | None, expected: list[
     rows = operations(network(text, length), 32)
     assert [{k: v for k, v in row.items() if k not in ("layer", "direction")} for row in rows] == expected
     assert {row["direction"] for row in rows} == {"both"}
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        Convolution(4, (5,), (1,), (1,), ((0, 0),), "time", causal=True),
+        Convolution(4, (5,), (1,), (2,), ((0, 0),), "time", causal=True),
+        Convolution(4, (3,), (2,), (3,), ((2, 2),), "time"),
+        Convolution(4, (4,), (1,), (1,), "same", "time"),
+        Convolution(4, (3, 3), (2, 2), (2, 2), ((1, 1), (1, 1))),
+    ],
+)
+def test_a_convolution_has_as_many_outputs_as_its_layer(kind: Convolution) -> None:
+    """Whatever its dilation and padding: the vocabulary of `predict` has neither dilation nor sides."""
+    over_time = kind.over == "time"
+    net = checked(
+        [Layer("x", Input(6, () if over_time else (20, 17), over_time)), Layer("y", kind, ("x",))], 20 if over_time else None
+    )
+    (row,) = operations(net, 2)
+    size = {key: value for key, value in row.items() if isinstance(value, int)}
+    outputs = [(size[n] + 2 * size[f"pad_{n}"] - size[k]) // size[f"stride_{n}"] + 1 for n, k in (("h", "r"), ("w", "s"))]
+    assert math.prod(outputs) == (net.output.time if over_time else math.prod(net.output.spatial))
+
+
+def test_a_recurrent_layer_that_no_fused_call_knows_is_not_priced_as_one() -> None:
+    for kind in (Recurrent("lstm", 8, state="softsign"), Recurrent("gru", 8, reset_after=False)):
+        (row,) = operations(checked([Layer("x", Input(6, sequence=True)), Layer("y", kind, ("x",))], 5), 2)
+        assert row["op"] == "recurrent"
 
 
 def test_attention_is_its_four_projections_and_two_products() -> None:

@@ -10,6 +10,7 @@ import math
 from breakeven.models.kinds import Activation, Attention, Convolution, Dense, Kind, Merge, Normalization, Recurrent
 from breakeven.models.network import Network, Shape
 from breakeven.models.shapes import sides, slid_over
+from breakeven.models.torch_layers import is_fused
 
 Row = dict[str, str | int]
 
@@ -40,8 +41,8 @@ def _rows(kind: Kind, fed: tuple[Shape, ...], given: Shape, batch: int) -> list[
     if isinstance(kind, Dense):
         return [{"op": "linear", "m": samples, "n": kind.units, "k": first.channels * math.prod(first.spatial)}]
     if isinstance(kind, Convolution) and len(kind.window) < 3 and not kind.transposed and kind.groups == 1:
-        return [_convolution(kind, first, batch)]
-    if isinstance(kind, Recurrent):
+        return [_convolution(kind, first, given, batch)]
+    if isinstance(kind, Recurrent) and is_fused(kind):
         return [
             {
                 "op": kind.cell, "hidden": kind.hidden, "batch": batch, "timesteps": first.time or 1, "input": first.channels,
@@ -61,10 +62,18 @@ def _rows(kind: Kind, fed: tuple[Shape, ...], given: Shape, batch: int) -> list[
     return [{"op": type(kind).__name__.lower()}]
 
 
-def _convolution(kind: Convolution, fed: Shape, batch: int) -> Row:
-    """One over time is one over images of height 1."""
+def _convolution(kind: Convolution, fed: Shape, given: Shape, batch: int) -> Row:
+    """One over time is one over images of height 1.
+
+    The vocabulary knows neither dilation nor padding on one side: such a convolution is the plain one with as many outputs.
+    """
     size = slid_over(fed, kind.over, len(kind.window))
-    before = tuple(max(pair) for pair in sides(kind.padding, size, kind.window, kind.stride, kind.dilation, kind.causal))
+    padding = sides(kind.padding, size, kind.window, kind.stride, kind.dilation, kind.causal)
+    before = tuple(first for first, _ in padding)
+    if set(kind.dilation) != {1} or any(first != last for first, last in padding):
+        out = slid_over(given, kind.over, len(kind.window))
+        size = tuple((n - 1) * s + w for n, s, w in zip(out, kind.stride, kind.window, strict=True))
+        before = (0,) * len(size)
     lone = len(size) == 1
     (h, w), (r, s), (pad_h, pad_w) = [((base, *x) if lone else x) for base, x in ((1, size), (1, kind.window), (0, before))]
     stride_h, stride_w = (1, *kind.stride) if lone else kind.stride

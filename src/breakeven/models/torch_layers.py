@@ -181,12 +181,17 @@ def _embedding(kind: Embedding, made: str, fed: Value) -> Written:
     return Written(f"{made}({fed.to(PLAIN)})", makes)
 
 
+def is_fused(kind: Recurrent) -> bool:
+    """Whether PyTorch has one fused call for a recurrent layer; else it becomes a loop over the time steps."""
+    if kind.cell == "rnn":
+        return kind.state in ("tanh", "relu")
+    return kind.state == "tanh" and kind.gates == "sigmoid" and kind.reset_after
+
+
 def _recurrent(kind: Recurrent, made: str, fed: Value) -> Written:
-    fused = kind.state == "tanh" and kind.gates == "sigmoid" and kind.reset_after
-    fused = fused or (kind.cell == "rnn" and kind.state in ("tanh", "relu"))
     said = [str(fed.shape.channels), str(kind.hidden)]
     said += ["bias=False"] if not kind.biases else []
-    if fused:
+    if is_fused(kind):
         said += ['nonlinearity="relu"'] if kind.cell == "rnn" and kind.state == "relu" else []
         said += ["batch_first=True", *(["bidirectional=True"] if kind.bidirectional else [])]
         module, needs = f"nn.{kind.cell.upper()}", ("start_recurrent",)
