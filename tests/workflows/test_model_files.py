@@ -17,7 +17,7 @@ import torch
 from breakeven import cli
 from breakeven.models.learnables import count
 from breakeven.results import DeviceResult, Finding, Interval, Site, WhyReport
-from breakeven.workflows.model_files import prepared, read_model
+from breakeven.workflows.model_files import prepared, read_model, usage
 from tests.models.scripts import module
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
@@ -38,6 +38,15 @@ def matlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "train.m").write_text(TRAIN)
     return tmp_path
+
+
+def test_arithmetic_at_the_peak_is_said_of_gpus_of_the_catalog_and_of_no_other(matlab: Path) -> None:
+    model = read_model("train.m", ["XTrain=6x20xN"])
+    step = Interval(1.0, 1.0, 1.0)
+    devices = (DeviceResult("Imaginary 9000", "gpu", "measured", step), DeviceResult("Tesla T4", "gpu", "predicted", step))
+    report = WhyReport("train.py", None, {}, devices, None, (), (), ())
+    (said,) = usage(report, model)
+    assert "at the Tesla T4's peak" in said
 
 
 @pytest.mark.slow

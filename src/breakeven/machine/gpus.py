@@ -66,6 +66,14 @@ def gpus() -> tuple[Gpu, ...]:
     return _catalog()[0]
 
 
+def known_gpu(text: str) -> Gpu | None:
+    """As `find_gpu`; None: the catalog has no such device (one that a driver names may be new)."""
+    try:
+        return find_gpu(text)
+    except UnknownDevice:
+        return None
+
+
 def find_gpu(text: str) -> Gpu:
     """The device that a loose name means.
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from typing import Final
 
+from breakeven.machine.records import Gpu
 from breakeven.models.kinds import Attention, Convolution, Dense, Recurrent
 from breakeven.models.learnables import learnables
 from breakeven.models.network import Layer, Model, Network
@@ -19,8 +20,12 @@ TRAINING: Final = 3
 
 def step_flops(model: Model) -> float:
     """Floating-point operations of one training step: forward and backward, of all samples of a batch."""
-    batch = min(model.training.batch, model.observations or model.training.batch)
-    return TRAINING * batch * sum(forward_flops(model.network, layer) for layer in model.network.layers)
+    return TRAINING * model.batch * sum(forward_flops(model.network, layer) for layer in model.network.layers)
+
+
+def at_peak_ms(flops: float, gpu: Gpu) -> float | None:
+    """Milliseconds that so many operations in float32 need at a GPU's peak; None: there are none, or its peak is not known."""
+    return flops / (gpu.fp32_tflops * 1e9) if flops and gpu.fp32_tflops else None
 
 
 def forward_flops(network: Network, layer: Layer) -> float:

@@ -136,3 +136,8 @@ class Model:
     training: Training
     observations: int | None = None
     notes: tuple[str, ...] = ()
+
+    @property
+    def batch(self) -> int:
+        """Samples of a step: no more than there are."""
+        return min(self.training.batch, self.observations or self.training.batch)

@@ -56,12 +56,12 @@ def write(model: Model, source: str = "") -> Script:
     names = _names(network)
     layers = _layers(network, training, names)
     needs = {need for one in layers.values() for need in one.needs}
-    batch = min(training.batch, model.observations) if model.observations else training.batch
     lines = [
         _Line(f'"""Training of {_said(source)}: its layers, sizes and options, on random data of the same shape."""'), _Line(""),
         _Line("import torch"), _Line("import torch.nn as nn"), _Line("import torch.nn.functional as F"), _Line(""),
-        _Line(f"EPOCHS = {training.epochs}"), _Line(f"BATCH = {batch}"),
-        _Line(f"OBSERVATIONS = {model.observations or BATCHES * batch}"), _Line(""), _Line(f'device = "{training.environment}"'),
+        _Line(f"EPOCHS = {training.epochs}"), _Line(f"BATCH = {model.batch}"),
+        _Line(f"OBSERVATIONS = {model.observations or BATCHES * model.batch}"), _Line(""),
+        _Line(f'device = "{training.environment}"'),
     ]  # fmt: skip
     for name, text in DEFINITIONS.items():
         if name in needs:

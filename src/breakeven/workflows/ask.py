@@ -22,7 +22,7 @@ from breakeven.diagnose.pricing import pricing_for
 from breakeven.diagnose.verdict import CPU, verdict
 from breakeven.errors import NoAnswer
 from breakeven.machine.gpus import find_gpu
-from breakeven.machine.hosts import find_host, hosts, this_machine
+from breakeven.machine.hosts import find_host, this_machine
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.models.arithmetic import step_flops
 from breakeven.models.learnables import count
@@ -31,6 +31,7 @@ from breakeven.models.shorthand.read import network
 from breakeven.models.torch_script import write
 from breakeven.results import DeviceResult, Interval
 from breakeven.results.asked import AskReport, Claim, Point
+from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
 from breakeven.workflows.cpu_side import cpu_side, recorded
 from breakeven.workflows.device_side import DeviceSide, as_measured, held_to, measured_step
@@ -133,11 +134,8 @@ class _Answer:
             return host_of_claim(self.request.cpu_ms, self.here, this_machine(self.cpu, reference))
         return this_machine(self.cpu, reference)
 
-    def of(self, stream: object) -> AskReport:
+    def of(self, stream: OpStream) -> AskReport:
         """The report."""
-        from breakeven.timeline import OpStream
-
-        assert isinstance(stream, OpStream)
         assert self.here.step_ms is not None
         own = this_machine(self.cpu, host_model().dispatch_us)
         host = self.host()
@@ -146,10 +144,10 @@ class _Answer:
         basis = self._basis(expected, named is not None and host.name != own.name)
         pricing = pricing_for(stream, self.gpu, cpu_step_ms=self.here.step_ms, cpu=self.cpu, host=host)
         step = pricing.step(stream)
-        device = expected_there = forecast(self.gpu.name, stream, pricing, step)
-        if device.step_ms is None or expected_there.step_ms is None:
+        device = forecast(self.gpu.name, stream, pricing, step)
+        if device.step_ms is None:
             raise NoAnswer("nothing of the step runs on a device")
-        claims = self._claims(expected, expected_there.step_ms)
+        claims = self._claims(expected, device.step_ms)
         told = self._told(claims)
         if told is not None:  # what is known goes before what is predicted: the rest is held to it
             pricing = held_to(told, pricing, stream)
@@ -170,7 +168,7 @@ class _Answer:
         found = findings([evidence])
         cause, words = regime(device, self.model, self.gpu, self.request.gpu_ms)
         return AskReport(
-            net=self.request.net, batch=stream.batch or self.model.training.batch, length=self.request.length,
+            net=self.request.net, batch=stream.batch or self.model.batch, length=self.request.length,
             optimizer=self.model.training.solver, parameters=count(self.model.network), step_flops=step_flops(self.model),
             devices=self._devices(basis, device), claims=claims, cause=cause, regime=words,
             verdict=said, break_even=crossing(both, self.gpu.name, stream.batch) if both is not None and stream.batch else None,
@@ -221,6 +219,3 @@ def _points(both: Curve | None) -> tuple[Point, ...]:
         low_mid_high = [Interval(*(float(q) for q in np.quantile(side[at], [0.05, 0.5, 0.95]))) for side in (both.cpu, both.gpu)]
         points.append(Point(int(batch), low_mid_high[0], low_mid_high[1]))
     return tuple(points)
-
-
-__all__ = ["AskRequest", "ask", "described", "hosts"]

@@ -9,8 +9,7 @@ from breakeven.costs.calls import CallCosts
 from breakeven.diagnose.correction import scaled
 from breakeven.diagnose.pricing import Pricing
 from breakeven.diagnose.verdict import draws_of
-from breakeven.errors import InputError
-from breakeven.machine.gpus import find_gpu
+from breakeven.machine.gpus import known_gpu
 from breakeven.machine.records import Gpu
 from breakeven.results import DeviceResult, Interval, Share
 from breakeven.simulate import StepPrediction
@@ -39,7 +38,7 @@ def device_side(timed: TimedPass | None, name: str | None) -> DeviceSide | None:
     step = step_of(timed)
     if step is None or name is None:
         return None
-    gpu = _in_catalog(name)
+    gpu = known_gpu(name)
     in_ms = Interval(step.low / NS_PER_MS, step.mid / NS_PER_MS, step.high / NS_PER_MS)
     return DeviceSide(gpu.name if gpu is not None else name, in_ms, gpu)
 
@@ -77,10 +76,3 @@ def said_of(side: DeviceSide | None, timed: TimedPass | None, name: str | None) 
     if side.gpu is None:
         return (f"{side.name} is not in the catalog: its step was measured, and where the time goes is not known.",)
     return (f"The step on the {side.name} was measured; where its time goes is simulated and scaled to that.",)
-
-
-def _in_catalog(name: str) -> Gpu | None:
-    try:
-        return find_gpu(name)
-    except InputError:
-        return None

@@ -12,8 +12,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from breakeven.diagnose.wording import ms
 from breakeven.errors import InputError
-from breakeven.models.arithmetic import step_flops
+from breakeven.machine.gpus import known_gpu
+from breakeven.models.arithmetic import at_peak_ms, step_flops
 from breakeven.models.network import Model
 from breakeven.models.torch_script import Script, write
 from breakeven.report.writing import check_target, write_whole
@@ -133,15 +135,12 @@ def _merged(sites: Sequence[Site]) -> tuple[Site, ...]:
 
 def usage(report: WhyReport, model: Model) -> Iterator[str]:
     """What a high GPU usage means, and how much of a step the arithmetic needs."""
-    from breakeven.diagnose.wording import ms
-    from breakeven.machine.gpus import find_gpu
-
     flops = step_flops(model)
     for device in report.devices:
-        peak = find_gpu(device.name).fp32_tflops if device.kind == "gpu" else None
-        if device.step_ms is None or not peak or not flops:
+        gpu = known_gpu(device.name) if device.kind == "gpu" else None
+        needs = None if gpu is None else at_peak_ms(flops, gpu)
+        if device.step_ms is None or needs is None:
             continue
-        needs = flops / (peak * 1e9)
         yield (
             "A GPU usage of 80-100 % in a task manager says that some kernel was running whenever it looked, not that the chip "
             f"was full: at the {device.name}'s peak the arithmetic of a step ({flops / 1e6:,.0f} million operations) takes "

@@ -6,7 +6,7 @@ from breakeven.diagnose.evidence import CpuSide
 from breakeven.diagnose.wording import ms, percent
 from breakeven.machine.hosts import SAME_HOST, SAME_HOST_ERROR, hosts
 from breakeven.machine.records import Gpu, Host
-from breakeven.models.arithmetic import step_flops
+from breakeven.models.arithmetic import at_peak_ms, step_flops
 from breakeven.models.network import Model
 from breakeven.results import DeviceResult, Interval
 from breakeven.results.asked import Claim
@@ -102,9 +102,9 @@ def regime(device: DeviceResult, model: Model, gpu: Gpu, claimed_ms: float | Non
     said = words[:1].upper() + words[1:] + part + "."
     flops = step_flops(model)
     step = claimed_ms if claimed_ms is not None else device.step_ms.mid if device.step_ms else None
-    if not flops or not gpu.fp32_tflops or step is None:
+    needs = at_peak_ms(flops, gpu)
+    if needs is None or step is None:
         return cause, said
-    needs = flops / (gpu.fp32_tflops * 1e9)
     whose = "reported" if claimed_ms is not None else "predicted"
     return cause, (
         f"{said} Of the {whose} {ms(step)} the arithmetic ({flops / 1e6:,.0f} million operations) needs {ms(needs)} at the "
