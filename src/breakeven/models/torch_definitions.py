@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Final
+
+_STARTS = """\
+STARTS = {
+    "glorot": nn.init.xavier_uniform_,
+    "he": lambda w: nn.init.kaiming_normal_(w, nonlinearity="relu"),
+    "narrow-normal": lambda w: nn.init.normal_(w, 0.0, 0.01),
+    "orthogonal": nn.init.orthogonal_,
+    "zeros": nn.init.zeros_,
+    "ones": nn.init.ones_,
+}
+"""
 
 _START = '''\
 def start(layer, how):
     """Initial values of a layer: weights as named, bias zero."""
-    starts = {
-        "glorot": nn.init.xavier_uniform_,
-        "he": lambda w: nn.init.kaiming_normal_(w, nonlinearity="relu"),
-        "narrow-normal": lambda w: nn.init.normal_(w, 0.0, 0.01),
-        "orthogonal": nn.init.orthogonal_,
-        "zeros": nn.init.zeros_,
-        "ones": nn.init.ones_,
-    }
-    starts[how](layer.weight)
+    STARTS[how](layer.weight)
     if layer.bias is not None:
         nn.init.zeros_(layer.bias)
 '''
@@ -23,17 +27,9 @@ def start(layer, how):
 _START_RECURRENT = '''\
 def start_recurrent(layer, weights, recurrent, bias, biases):
     """Initial values; with one bias for each gate, the second of the two that PyTorch adds stays zero."""
-    starts = {
-        "glorot": nn.init.xavier_uniform_,
-        "he": lambda w: nn.init.kaiming_normal_(w, nonlinearity="relu"),
-        "narrow-normal": lambda w: nn.init.normal_(w, 0.0, 0.01),
-        "orthogonal": nn.init.orthogonal_,
-        "zeros": nn.init.zeros_,
-        "ones": nn.init.ones_,
-    }
     for name, parameter in layer.named_parameters():
         if "weight" in name:
-            starts[weights if "weight_ih" in name else recurrent](parameter)
+            STARTS[weights if "weight_ih" in name else recurrent](parameter)
             continue
         nn.init.zeros_(parameter)
         if "bias_hh" in name:
@@ -140,7 +136,8 @@ def sines(steps, width):
 '''
 
 #: Name → its text, in the order in which a script defines them.
-DEFINITIONS: Final[dict[str, str]] = {
+_DEFINITIONS: Final[dict[str, str]] = {
+    "STARTS": _STARTS,
     "start": _START,
     "start_recurrent": _START_RECURRENT,
     "last_of_both": _LAST_OF_BOTH,
@@ -149,3 +146,16 @@ DEFINITIONS: Final[dict[str, str]] = {
     "SelfAttention": _SELF_ATTENTION,
     "sines": _SINES,
 }
+
+#: Name → the definitions that its text uses.
+_USES: Final[dict[str, tuple[str, ...]]] = {
+    "start": ("STARTS",),
+    "start_recurrent": ("STARTS",),
+    "SelfAttention": ("attend", "start", "STARTS"),
+}
+
+
+def definitions(needs: Iterable[str]) -> list[str]:
+    """The texts of what is needed, and of what that needs, each once, in the order in which a script defines them."""
+    wanted = {name for need in needs for name in (need, *_USES.get(need, ()))}
+    return [text for name, text in _DEFINITIONS.items() if name in wanted]

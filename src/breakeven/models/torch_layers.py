@@ -230,7 +230,7 @@ def _attention(kind: Attention, name: str, fed: tuple[Value, ...]) -> Written:
     options = (", causal=True" if kind.causal else "") + (f", dropout={kind.dropout}" if kind.dropout else "")
     options += "" if kind.bias else ", bias=False"
     makes = (f"self.{name} = SelfAttention({', '.join(map(str, said))}{options})",)
-    return Written(f"self.{name}({texts[0]})", makes, PLAIN, ("attend", "SelfAttention", "start"))
+    return Written(f"self.{name}({texts[0]})", makes, PLAIN, ("SelfAttention",))
 
 
 def _normalization(kind: Normalization, made: str, fed: Value) -> Written:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from breakeven.models.check import identifier
 from breakeven.models.kinds import Activation, Input
 from breakeven.models.network import Layer, Model, Network, Place, Shape, Training
-from breakeven.models.torch_definitions import DEFINITIONS
+from breakeven.models.torch_definitions import definitions
 from breakeven.models.torch_layers import PLAIN, Value, Written, written
 
 #: Mini-batches of data that are made up where the number of observations is not known: it changes how long an epoch is, no step.
@@ -55,7 +55,6 @@ def write(model: Model, source: str = "") -> Script:
     network, training = model.network, model.training
     names = _names(network)
     layers = _layers(network, training, names)
-    needs = {need for one in layers.values() for need in one.needs}
     lines = [
         _Line(f'"""Training of {_said(source)}: its layers, sizes and options, on random data of the same shape."""'), _Line(""),
         _Line("import torch"), _Line("import torch.nn as nn"), _Line("import torch.nn.functional as F"), _Line(""),
@@ -63,9 +62,8 @@ def write(model: Model, source: str = "") -> Script:
         _Line(f"OBSERVATIONS = {model.observations or BATCHES * model.batch}"), _Line(""),
         _Line(f'device = "{training.environment}"'),
     ]  # fmt: skip
-    for name, text in DEFINITIONS.items():
-        if name in needs:
-            lines += [_Line(""), _Line(""), *map(_Line, text.rstrip().splitlines())]
+    for text in definitions(need for one in layers.values() for need in one.needs):
+        lines += [_Line(""), _Line(""), *map(_Line, text.rstrip().splitlines())]
     lines += [_Line(""), _Line(""), *_module(network, layers, names), _Line(""), _Line("")]
     lines += _prepare(network, training, names)
     lines += [_Line(""), *_loop(network, training, names)]

@@ -10,11 +10,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from breakeven.errors import InputError
-from breakeven.models.matlab.values import Unknown, Value
+from breakeven.models.matlab.values import LARGEST, Unknown, Value
 from breakeven.models.network import Place
 
-#: Largest whole number that a size, a count or an option may be.
-LARGEST = 2**31
 #: Options that change how single parameters learn or start from given numbers: no effect on the time of a step.
 _NO_EFFECT = re.compile(r".*(LearnRateFactor|L2Factor)$")
 

@@ -8,7 +8,7 @@ import numpy as np
 from lark import Token, Tree
 
 from breakeven.models.matlab.parse import Node
-from breakeven.models.matlab.values import Cell, Graph, Sized, Struct, Unknown, Value
+from breakeven.models.matlab.values import KEPT, Cell, Graph, Sized, Struct, Unknown, Value
 from breakeven.models.network import Place
 
 #: Most elements of a cell array or layers of an array that grow by assignments.
@@ -81,7 +81,7 @@ def _element(to: Variables, target: Tree[Token], whole: Value | None, value: Val
         array = np.atleast_2d(np.array(before, dtype=float))
         if blank:
             array = np.zeros((1, 0))
-        if 1 not in array.shape or position > 4096:
+        if 1 not in array.shape or position >= KEPT:
             return None
         flat = np.concatenate([array.reshape(-1), np.zeros(max(0, position + 1 - array.size))])
         flat[position] = value

@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 
 from breakeven.errors import InputError, MissingExtra
-from breakeven.models.matlab.values import Cell, Sized, Value, plain_shape
+from breakeven.models.matlab.values import LARGEST, Cell, Sized, Value, plain_shape
 
 _PAIR = re.compile(r"\s*([A-Za-z]\w*)\s*=\s*(.+?)\s*")
 _HDF5 = b"\x89HDF\r\n\x1a\n"
-_LARGEST = 2**31
 #: Elements of a cell array whose sizes are read.
 _ITEMS = 20_000
 
@@ -47,7 +46,7 @@ def _sizes(said: str, text: str) -> Value:
     parts = re.split(r"\s*[x×*]\s*", text)
     sizes: list[int] = []
     for at, part in enumerate(parts):
-        if part.isdecimal() and 1 <= int(part[:12]) <= _LARGEST:
+        if part.isdecimal() and 1 <= int(part[:12]) <= LARGEST:
             sizes.append(int(part))
         elif re.fullmatch(r"[A-Za-z]", part) and at == len(parts) - 1 and at > 0:
             sizes.append(0)  # as many as there are

@@ -104,14 +104,19 @@ class Evaluator(Expressions):
             else:
                 item = values if isinstance(values, float) else Unknown("an element", self.place(source))
             self.variables[str(name)] = item
-            try:
-                self.block(body)
-            except Leave as left:
-                if left.word == "break":
-                    return None
-                if left.word == "return":
-                    raise
+            if not self.turn(body):
+                return None
         return None
+
+    def turn(self, body: Node) -> bool:
+        """The body of a loop once; whether the loop goes on."""
+        try:
+            self.block(body)
+        except Leave as left:
+            if left.word == "return":
+                raise
+            return left.word != "break"
+        return True
 
     def _counted(self, source: Node, at: int) -> Value:
         """An element of a range that is too long to be kept."""
@@ -127,15 +132,8 @@ class Evaluator(Expressions):
             holds = arrays.truth(self.value(condition))
             if holds is None:
                 return self.forget(body, "it is set in a loop whose end is not known", self.place(condition))
-            if not holds:
+            if not holds or not self.turn(body):
                 return None
-            try:
-                self.block(body)
-            except Leave as left:
-                if left.word == "break":
-                    return None
-                if left.word == "return":
-                    raise
 
     def choice(self, node: Tree[Token]) -> None:
         """`switch`."""

@@ -11,13 +11,12 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from breakeven.models.matlab.arrays import shown
-from breakeven.models.matlab.values import KEPT, Cell, Handle, Sized, Struct, Unknown, Value, plain_shape, simple, size_of
+from breakeven.models.matlab.values import KEPT, LARGEST, Cell, Sized, Struct, Unknown, Value, plain_shape, simple, size_of
 from breakeven.models.network import Place
 
 Function = Callable[[Sequence[Value], Place], Value]
 
-#: Longest side of an array and most items of a cell array that are taken at their word.
-_LARGEST = 2**31
+#: Most items of a cell array that are taken at their word.
 _ITEMS = 200_000
 
 
@@ -31,7 +30,7 @@ def _dimensions(values: Sequence[Value]) -> tuple[int, ...] | None:
         sizes = sizes * 2 if len(sizes) == 1 else sizes or [1.0, 1.0]
     else:
         return None
-    if any(not math.isfinite(n) or n != math.floor(n) or n > _LARGEST for n in sizes):
+    if any(not math.isfinite(n) or n != math.floor(n) or n > LARGEST for n in sizes):
         return None
     return plain_shape(tuple(max(0, int(n)) for n in sizes))
 
@@ -51,7 +50,7 @@ def _filled(number: float | None) -> Function:
 def _random_whole(values: Sequence[Value], place: Place) -> Value:
     shape = _dimensions(values[1:])
     top = values[0] if values else None
-    classes = int(top) if isinstance(top, float) and 0 < top < _LARGEST else None
+    classes = int(top) if isinstance(top, float) and 0 < top < LARGEST else None
     return Unknown("the size of an array is not known", place) if shape is None else Sized(shape, classes)
 
 
@@ -105,7 +104,7 @@ def _number(compute: Callable[[np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 
 def _even_steps(values: Sequence[Value], place: Place) -> Value:
     count = values[2] if len(values) > 2 else 100.0
-    if not isinstance(count, float) or not 1 <= count <= _LARGEST:
+    if not isinstance(count, float) or not 1 <= count <= LARGEST:
         return Unknown("the size of an array is not known", place)
     ends = [v for v in values[:2] if isinstance(v, float) and math.isfinite(v)]
     if count > KEPT or len(ends) < 2:
@@ -368,5 +367,3 @@ SILENT = frozenset(
         "histogram",
     ]
 )
-
-__all__ = ["FUNCTIONS", "SEVERAL", "SILENT", "Handle"]

@@ -9,7 +9,7 @@ from itertools import pairwise
 from breakeven.errors import InputError
 from breakeven.models.kinds import Identity, Input, Merge
 from breakeven.models.matlab.arguments import Arguments
-from breakeven.models.matlab.values import Graph, Made, Unknown, Value
+from breakeven.models.matlab.values import Graph, Made, Value
 from breakeven.models.network import Layer
 
 #: Most layers of a network: some thousands are the most that people train.
@@ -24,8 +24,7 @@ def graph_function(a: Arguments) -> Value:
     """
     name = a.function
     if name in ("layerGraph", "dlnetwork"):
-        graph = _graph(a, 0) if a.has(0) else Graph((), chain=False)
-        return replace(graph, network=name == "dlnetwork")
+        return _graph(a, 0) if a.has(0) else Graph((), chain=False)
     graph = _as_graph(_graph(a, 0))
     if name == "addLayers":
         return _added(graph, _graph(a, 1), a)
@@ -170,6 +169,3 @@ def _layer(layer: Made, fed: dict[str, str], layers: dict[str, Made]) -> Layer:
     if isinstance(kind, Merge) and kind.how == "concatenate" and len(inputs) == 1:
         kind = Identity()
     return Layer(layer.name, kind, inputs, layer.place)
-
-
-__all__ = ["Unknown", "described", "graph_function", "named"]

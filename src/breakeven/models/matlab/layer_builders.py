@@ -300,7 +300,7 @@ def concatenation(a: Arguments) -> Kind:
     """concatenationLayer, along a dimension as MATLAB counts them."""
     at = a.whole(0, "the dimension")
     inputs(a)
-    return Merge("concatenate", at - 1)  # of MATLAB's dimensions: `graph.py` knows which of them are space
+    return Merge("concatenate", at - 1)  # of MATLAB's dimensions: `read.py` works out which of them are space
 
 
 def merge(how: Any) -> Builder:  # Any: one of the literal's words

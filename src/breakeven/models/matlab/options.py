@@ -95,7 +95,7 @@ def _said(a: Arguments) -> list[str]:
         a.taken |= {name for name in a.options if name.lower() == "validationdata"}
         every = _whole(a, "ValidationFrequency", 50)
         notes.append(f"{a.place}: validation at every {every} iterations is not part of the step that is timed.")
-    _whole_or_nothing = a.option("ValidationFrequency")
+    a.option("ValidationFrequency")  # without data to validate on it has no effect
     length = a.option("SequenceLength")
     if length is not None and length != "longest":
         notes.append(f"{a.place}: SequenceLength: the sequences are taken as long as the data says.")

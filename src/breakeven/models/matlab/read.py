@@ -9,8 +9,8 @@ from typing import Any
 
 from breakeven.errors import InputError, MissingExtra
 from breakeven.models.check import checked
-from breakeven.models.kinds import Activation, Input, Merge
-from breakeven.models.matlab.feed import Feed, feed_of
+from breakeven.models.kinds import Activation, Attention, Dense, Embedding, Flatten, Input, Merge, Positions, Recurrent
+from breakeven.models.matlab.feed import feed_of
 from breakeven.models.matlab.graph import described
 from breakeven.models.matlab.values import Graph, Handle, Made, Options, Unknown, Value
 from breakeven.models.network import Layer, Model, Network, Place, Training
@@ -123,8 +123,6 @@ def _located(layer: Layer, layers: Sequence[Layer]) -> Layer:
 
 def _spatial_dimensions(name: str, layers: Mapping[str, Layer], depth: int) -> int:
     """How many dimensions of space a layer's output has, by the input layer that it goes back to."""
-    from breakeven.models.kinds import Attention, Dense, Embedding, Flatten, Positions, Recurrent
-
     layer = layers[name]
     if isinstance(layer.kind, Input):
         return len(layer.kind.spatial)
@@ -149,6 +147,3 @@ def _loss(call: _Call, output: Made | None, network: Network) -> Any:  # Any: on
     raise InputError(
         f"{call.place}: no output layer and no loss: add classificationLayer, regressionLayer, or train with trainnet"
     )
-
-
-__all__ = ["Feed", "read", "read_text"]

@@ -75,7 +75,6 @@ class Graph:
     layers: tuple[Made, ...]
     connections: tuple[tuple[str, str], ...] = ()
     chain: bool = True
-    network: bool = False  # made by dlnetwork
 
 
 @dataclass(frozen=True)
@@ -98,6 +97,8 @@ Value = float | str | NDArray[np.float64] | Unknown | Sized | Cell | Struct | Gr
 
 #: Most elements of an array whose elements are kept.
 KEPT = 4096
+#: Largest whole number that a size, a count or an option may be.
+LARGEST = 2**31
 
 
 def size_of(value: Value) -> tuple[int, ...] | None:
