@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from pathlib import Path
 
@@ -84,6 +85,29 @@ def test_predict_prices_a_network(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert table["op"].to_list() == ["rnn", "linear"]
     assert (table["mid_us"] > 0).all()
     assert "2 rows, 2 priced" in capsys.readouterr().out
+
+
+def test_predict_takes_batch_and_sizes_of_a_matlab_script(tmp_path: Path) -> None:
+    script, out = tmp_path / "train.m", tmp_path / "ops.csv"
+    script.write_text(
+        'layers = [sequenceInputLayer(6); lstmLayer(16); fullyConnectedLayer(3); regressionLayer];\n'
+        'options = trainingOptions("adam", MiniBatchSize=16);\n'
+        'net = trainNetwork(X, Y, layers, options);\n'
+    )  # fmt: skip
+    call = ["predict", "--net", str(script), "--data", "X=6x20xN", "--gpu", "t4", "-o", str(out)]
+    for options, batch in (([], 16), (["--batch", "5"], 5)):
+        assert cli.main([*call, *options]) == 0
+        lstm = pl.read_csv(out).row(0, named=True)
+        assert (lstm["op"], lstm["batch"], lstm["timesteps"]) == ("lstm", batch, 20)
+
+
+def test_the_json_of_predict_goes_where_it_is_asked_to(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    call = ["predict", "--net", "linear 4→2", "--gpu", "t4", "--json"]
+    assert cli.main([*call, "-"]) == 0
+    assert json.loads(capfd.readouterr().out)["schema"] == "breakeven/predict/1"
+    for target in (tmp_path / "nowhere" / "x.json", tmp_path):
+        assert cli.main([*call, str(target)]) == 2
+        assert len(capfd.readouterr().err.splitlines()) == 1
 
 
 def test_predict_takes_a_file_or_a_network(capsys: pytest.CaptureFixture[str]) -> None:

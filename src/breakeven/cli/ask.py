@@ -25,7 +25,7 @@ _TIME = r"(\d[\d,]*(?:\.\d+)?|\.\d+)?\s*(us|µs|μs|ms|sec|s|min|m|h)"
 
 def command(
     net: Annotated[str, typer.Option("--net", metavar="NET", help=_NET)],
-    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Samples a step; 64 unless given.")] = None,
+    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Samples a step; 64, or a script's own.")] = None,
     length: Annotated[int | None, typer.Option("--length", metavar="N", help="Time steps of a sequence.")] = None,
     optimizer: Annotated[
         str | None, typer.Option("--optimizer", metavar="NAME", help="adam (unless given), sgd, rmsprop.")

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from breakeven.cli.options import STDOUT, check_json, write_json
 from breakeven.errors import InputError
 
 
@@ -16,10 +17,13 @@ def command(
     ] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", help="device of the rows that name none in a column `gpu`")] = None,
     output: Annotated[Path | None, typer.Option("-o", "--output", help="where to; Parquet by its suffix, else CSV")] = None,
-    json: Annotated[Path | None, typer.Option("--json", help="how many rows were priced, and why others were not")] = None,
+    json: Annotated[
+        str | None, typer.Option("--json", metavar="F", help="how many rows were priced, and why others were not; - as for `why`")
+    ] = None,
     net: Annotated[str | None, typer.Option("--net", help="instead of OPS: a network in one line, or a MATLAB script")] = None,
-    batch: Annotated[int, typer.Option("--batch", min=1, help="of --net: samples a step")] = 64,
+    batch: Annotated[int | None, typer.Option("--batch", min=1, help="of --net: samples a step; 64, or the script's own")] = None,
     length: Annotated[int | None, typer.Option("--length", min=1, help="of --net: time steps of a sequence")] = None,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="of a MATLAB script: as for `why`")] = None,
 ) -> None:
     """Price operations one by one: time on the device with its interval, for each row of a file."""
     from breakeven.machine.gpus import find_gpu
@@ -27,15 +31,18 @@ def command(
 
     if (ops is None) == (net is None):
         raise InputError("give a file of operations, or a network with --net")
+    check_json(json, str(ops) if ops is not None else None)
     if net is not None:
         from breakeven.workflows.ask import AskRequest
         from breakeven.workflows.predict_net import predict_net
 
-        done = predict_net(AskRequest(net, batch, length, gpu=find_gpu(gpu or "Tesla T4").name), output)
+        asked = AskRequest(net, batch, length, gpu=find_gpu(gpu or "Tesla T4").name, data=tuple(data or ()))
+        done = predict_net(asked, output)
     elif ops is not None:
         done = predict(ops, gpu, output)
-    if json is not None:
-        json.write_text(summary(done), encoding="utf-8")
+    write_json(json, summary(done).encode())
+    if json == STDOUT:
+        return
     typer.echo(f"{done.rows} rows, {done.rows - done.unpriced} priced" + (f" to {output}" if output else ""))
     for reason, count in done.reasons:
         typer.echo(f"  {count} without a price: {reason}")
