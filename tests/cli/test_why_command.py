@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -42,12 +42,12 @@ class Workflow:
     during: Callable[[Callable[[str], None]], None] = lambda on_progress: on_progress("timing on the CPU: step 1")
     requests: list[Any] = field(default_factory=list)
 
-    def why(self, request: Any, on_progress: Callable[[str], None]) -> WhyReport:
+    def answered(self, request: Any, on_progress: Callable[[str], None]) -> SimpleNamespace:
         self.requests.append(request)
         self.during(on_progress)
         if self.failure is not None:
             raise self.failure
-        return self.answer
+        return SimpleNamespace(report=self.answer)
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class WhyRequest:
 def workflow(monkeypatch: pytest.MonkeyPatch) -> Workflow:
     made = Workflow()
     module = ModuleType("breakeven.workflows.why")
-    module.__dict__.update(why=made.why, WhyRequest=WhyRequest)
+    module.__dict__.update(answered=made.answered, WhyRequest=WhyRequest)
     monkeypatch.setitem(sys.modules, "breakeven.workflows.why", module)
     return made
 

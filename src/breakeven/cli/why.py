@@ -18,8 +18,6 @@ from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, 
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from breakeven.results.pictured import Pictured
     from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import Answered, WhyRequest
@@ -76,7 +74,7 @@ def command(
             named=bool(gpu),
         )  # fmt: skip
         with stdout_kept(json == STDOUT):
-            report, answer, error = _run(request, kept=out is not None or html is not None)
+            report, answer, error = _run(request)
         report = with_shown_paths(prepared.finish(report))
         picture = _picture(answer) if html is not None else None  # while the script that a model file became is still there
     if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
@@ -115,14 +113,13 @@ def _host_name(asked: str | None) -> str | None:
     return host_name(asked)
 
 
-def _run(request: WhyRequest, *, kept: bool) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
-    """The report, what stands behind it where that is to be kept, and the error that left it partial."""
-    from breakeven.workflows.why import why
+def _run(request: WhyRequest) -> tuple[WhyReport, Answered | None, BreakevenError | None]:
+    """The report, what stands behind it, and the error that left it partial."""
+    from breakeven.workflows.why import answered
 
     try:
         with progress_on(sys.stderr, request.quiet, shared=not request.quiet) as on_progress:
-            answer = _answered(request, on_progress) if kept else None
-            report = why(request, on_progress) if answer is None else answer.report
+            answer = answered(request, on_progress)
     except InputError:
         raise
     except BreakevenError as error:
@@ -130,13 +127,7 @@ def _run(request: WhyRequest, *, kept: bool) -> tuple[WhyReport, Answered | None
     except KeyboardInterrupt:
         stopped = Interrupted("interrupted before anything was known")
         return _nothing(request.script, stopped), None, stopped
-    return report, answer, _failure(report)
-
-
-def _answered(request: WhyRequest, on_progress: Callable[[str], None]) -> Answered:
-    from breakeven.workflows.why import answered
-
-    return answered(request, on_progress)
+    return answer.report, answer, _failure(answer.report)
 
 
 def _failure(report: WhyReport) -> BreakevenError | None:
