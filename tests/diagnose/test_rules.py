@@ -205,6 +205,24 @@ def test_a_cell_called_for_each_time_step_is_an_unfused_layer() -> None:
     assert "nn.LSTM" in found.sentence
 
 
+def closure_step(script: Script, *, rounds: int) -> None:
+    """An optimizer that calls for the loss and its gradients several times a step, as LBFGS does."""
+    for _ in range(rounds):
+        cell_step(script, passes=40, cell="_thnn_fused_lstm_cell")
+        script.op("aten::mul", (4096,), line=40, phase=OPTIMIZER)
+
+
+def test_a_loop_over_time_is_found_in_each_round_of_a_step() -> None:
+    once = check(evidence(written(closure_step, rounds=1).stream()), "unfused_rnn", line=19, remedy="fuse_rnn", first=True)
+    often = check(evidence(written(closure_step, rounds=5).stream()), "unfused_rnn", line=19, remedy="fuse_rnn", first=True)
+    assert once is not None
+    assert often is not None
+    assert "40 time steps" in often.sentence
+    assert once.price_ms is not None
+    assert often.price_ms is not None
+    assert often.price_ms.mid == pytest.approx(5 * once.price_ms.mid, rel=0.1)
+
+
 def test_an_elman_cell_by_hand_is_an_unfused_layer() -> None:
     check(evidence(written(cell_step, passes=20).stream()), "unfused_rnn", line=19, remedy="fuse_rnn", first=True)
 

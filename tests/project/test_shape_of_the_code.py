@@ -13,7 +13,8 @@ from tests.project.sources import MODULES, PACKAGE, ROOT, name, tracked, tree
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
 FORBIDDEN_ROOMS = {"utils", "util", "common", "helpers", "core", "misc", "config", "base"}
-BROAD_EXCEPTS = 7
+#: The child that runs a script, the door of the command line, calls into code that is not ours.
+BORDERS = ["capture/passes.py", "cli/__init__.py", "foreign.py"]
 #: Methods and functions of polars whose text arguments name columns.
 TAKES_COLUMNS = {
     "col", "select", "with_columns", "get_column", "alias", "drop", "sort", "sort_by", "group_by", "over", "unique", "explode",
@@ -81,14 +82,15 @@ def test_no_room_is_called_after_nothing() -> None:
 
 
 def test_broad_excepts_stay_at_the_borders() -> None:
-    """`except Exception` is for the user's code and the command line."""
+    """Any exception at all is caught around code that is not ours, and at the door of the command line."""
     broad = [
-        f"{name(path)}:{node.lineno}"
+        name(path)
         for path in MODULES
         for node in ast.walk(tree(path))
-        if isinstance(node, ast.ExceptHandler) and (node.type is None or "Exception" in ast.unparse(node.type).split("."))
+        if isinstance(node, ast.ExceptHandler)
+        and (node.type is None or {"Exception", "BaseException"} & set(ast.unparse(node.type).strip("()").split(", ")))
     ]
-    assert len(broad) <= BROAD_EXCEPTS, broad
+    assert sorted(broad) == BORDERS
 
 
 def test_the_product_names_no_path_of_a_machine() -> None:

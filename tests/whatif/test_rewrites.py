@@ -147,7 +147,7 @@ def test_a_row_that_waited_for_a_dropped_one_waits_for_the_nearest_before_it() -
 def test_a_graph_is_launched_once_for_each_step() -> None:
     after = cuda_graph(everything())
     marked = after.table().filter(after.table()[schema.CALL_ATTRIBUTES.name].str.contains('"graph":1'))
-    captured = sum(1 for phase in edit.phases(after) if phase in ("forward", "backward", "optimizer")) - 0
+    captured = sum(1 for phase in edit.phases(after) if phase in ("forward", "backward", "optimizer"))
     waiting = sum(op in ("aten::randn",) for op in ops(after))
     assert marked.height == captured - 2 - waiting
 

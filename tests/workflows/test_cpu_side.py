@@ -77,3 +77,12 @@ def test_few_samples_that_are_long_are_surer_than_few_that_are_short(count: int)
     assert long.low <= long.mid <= long.high
     assert long.high / long.mid <= short.high / short.mid
     assert (long.mid, short.mid) == (1e9, 1e5)
+
+
+def test_the_only_step_of_a_script_may_be_mostly_set_up_where_it_is_short() -> None:
+    """A script that failed after its first step of 3.4 ms: later ones would have taken 0.3 ms."""
+    short, long = step_of(timed(3.4)), step_of(timed(14_000.0))
+    assert short is not None
+    assert long is not None
+    assert short.low < 0.3e6
+    assert long.low / long.mid > 0.8

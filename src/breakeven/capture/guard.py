@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import os
 import platform
-import signal
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any, Final
@@ -21,7 +20,7 @@ _REFER, _TRUNCATE = 1 << 13, 1 << 14
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _VERSION_FLAG: Final = 1
 _PATH_BENEATH: Final = 1
-_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_PR_SET_NO_NEW_PRIVS = 38
 
 
 class _PathBeneath(ctypes.Structure):
@@ -43,12 +42,6 @@ def close(folders: Sequence[str], is_allowed: Callable[[str], bool]) -> str:
         return "landlock"
     sys.addaudithook(_auditor(is_allowed))
     return "audit"
-
-
-def die_with_parent() -> None:
-    """End this process when the one that started it ends, however that ends (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def _landlock(folders: Sequence[str]) -> bool:

@@ -21,6 +21,7 @@ from breakeven.capture.request import CPU, PROOF, VIRTUAL, ChildSpec, ScriptEnd
 from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
+from breakeven.children import die_with_parent
 
 
 class Pass(Protocol):
@@ -36,7 +37,7 @@ def run_child(path: str) -> None:
     """Run the script under the pass that the spec at `path` names, then end this process."""
     spec = msgspec.json.decode(Path(path).read_bytes(), type=ChildSpec)
     request = spec.request
-    guard.die_with_parent()
+    die_with_parent()
     overlay = _protect(spec)
     book = marks.Book()
     root = os.getcwd() if spec.module else os.path.dirname(request.target)

@@ -5,30 +5,30 @@ Started by `workflows.time` as `python -m breakeven.measure.child FOLDER`.
 
 from __future__ import annotations
 
-import ctypes
 import os
 import signal
 import sys
 import traceback
 from pathlib import Path
 from types import TracebackType
-from typing import Final
+from typing import Final, cast
 
 import msgspec
 
+from breakeven.children import die_with_parent
 from breakeven.errors import BreakevenError, Interrupted, ScriptFailed
+from breakeven.foreign import attempt
 from breakeven.measure.request import ANSWER, PROGRESS, REQUEST, TimeRequest
 from breakeven.measure.timing import time_request
 from breakeven.results.timing import TimeReport
 
-_PR_SET_PDEATHSIG: Final = 1  # linux/prctl.h
 _OURS: Final = str(Path(__file__).resolve().parents[1])
 
 
 def main(folder: str) -> None:
     """Answer the request in a folder."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    _die_with_parent()
+    die_with_parent()
     place = Path(folder)
     request = msgspec.json.decode((place / REQUEST).read_bytes(), type=TimeRequest)
     content = msgspec.json.encode(_answer(request, place))
@@ -36,29 +36,31 @@ def main(folder: str) -> None:
     os.replace(place / f"{ANSWER}.part", place / ANSWER)
 
 
-def _die_with_parent() -> None:
-    """End this process when the one that started it ends, however that ends (Linux)."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
-
-
 def _answer(request: TimeRequest, place: Path) -> TimeReport:
     def told(text: str) -> None:
         (place / PROGRESS).write_text(text, encoding="utf-8")
 
-    try:
+    def measured() -> TimeReport:
         if request.tune_cpu:
             from breakeven.measure.tuning import tune
 
             return tune(request, told)
         return time_request(request, told)
-    except BreakevenError as error:
-        return _nothing(request, str(error), error.slug)
+
+    error: BaseException
+    try:
+        got = attempt(measured)
+        if got.error is None:
+            return cast(TimeReport, got.value)
+        error = got.error
     except KeyboardInterrupt:
         return _nothing(request, "interrupted before anything was known", Interrupted.slug)
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # the user's code: whatever it raises
-        traceback.print_exception(type(error), error, _users_part(error.__traceback__))
-        return _nothing(request, f"the code raised {type(error).__name__}: {error}", ScriptFailed.slug)
+    except SystemExit as left:
+        error = left
+    if isinstance(error, BreakevenError):
+        return _nothing(request, str(error), error.slug)
+    traceback.print_exception(type(error), error, _users_part(error.__traceback__))
+    return _nothing(request, f"the code raised {type(error).__name__}: {error}", ScriptFailed.slug)
 
 
 def _users_part(trace: TracebackType | None) -> TracebackType | None:

@@ -8,7 +8,9 @@ import threading
 from collections.abc import Callable
 from queue import Empty, SimpleQueue
 from types import TracebackType
-from typing import Generic, TypeVar
+from typing import TypeVar
+
+from breakeven.foreign import Outcome, attempt
 
 T = TypeVar("T")
 
@@ -37,13 +39,13 @@ class Worker:
         elif not self._busy:
             self._thread.join()
 
-    def ask(self, call: Callable[[], T], patience_s: float) -> Answer[T] | None:
+    def ask(self, call: Callable[[], T], patience_s: float) -> Outcome[T] | None:
         """What a call gives, or what it raised; None where it did not end in time: the worker then hears nothing more."""
         if self._busy:
             return None
-        answers: SimpleQueue[Answer[T]] = SimpleQueue()
+        answers: SimpleQueue[Outcome[T]] = SimpleQueue()
         self._busy = True
-        self._calls.put(lambda: answers.put(_answered(call)))
+        self._calls.put(lambda: answers.put(attempt(call)))
         try:
             found = answers.get(timeout=max(patience_s, 0.001))
         except Empty:
@@ -57,17 +59,3 @@ class Worker:
                 call()
         except _LeftBehind:
             return
-
-
-class Answer(Generic[T]):
-    """What a call gave: `value`, unless `error` says what it raised."""
-
-    def __init__(self, value: T | None, error: Exception | None) -> None:
-        self.value, self.error = value, error
-
-
-def _answered(call: Callable[[], T]) -> Answer[T]:
-    try:
-        return Answer(call(), None)
-    except Exception as error:  # noqa: BLE001  # the user's code: whatever it raises on this device
-        return Answer(None, error)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from types import CodeType
 from typing import Any
 
+from breakeven.foreign import attempt
 from breakeven.notebook.names import needed
 
 
@@ -37,10 +38,8 @@ def _placed(values: dict[str, Any], device: Any) -> dict[str, Any]:  # the sessi
 
     movable = {k: v for k, v in values.items() if isinstance(v, (torch.nn.Module, torch.optim.Optimizer, torch.Tensor))}
     others = {k: v for k, v in values.items() if k not in movable and isinstance(v, (list, dict, set))}
-    try:
-        copied: dict[str, Any] = copy.deepcopy({**movable, **others})
-    except Exception:  # noqa: BLE001  # a list of what cannot be copied is left as it is
-        copied = copy.deepcopy(movable)
+    both = attempt(lambda: copy.deepcopy({**movable, **others}))
+    copied: dict[str, Any] = both.value if both.value is not None else copy.deepcopy(movable)  # a list may hold what cannot be
     for name, value in copied.items():
         if isinstance(value, torch.Tensor):
             moved = value.detach().to(device).requires_grad_(value.requires_grad)

@@ -9,11 +9,13 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Final
 
 from breakeven.errors import InputError
+from breakeven.foreign import attempt
 from breakeven.notebook.names import definition, needed
 
 EARLIER: Final = "earlier_cells.py"
@@ -68,10 +70,9 @@ def write(folder: Path, cell: str, handed: Handed) -> Path:
     earlier = folder / EARLIER
     lines = [*handed.imports, *handed.sources.values()]
     if handed.data:
-        try:
-            torch.save(handed.data, folder / DATA)
-        except Exception as error:  # whatever the user's objects raise when they are pickled
-            raise InputError(_unpicklable(handed.data, error)) from error
+        failed = attempt(lambda: torch.save(handed.data, folder / DATA)).error
+        if failed is not None:
+            raise InputError(_unpicklable(handed.data, failed)) from failed
         lines += ["import torch as _t", f"globals().update(_t.load({str(folder / DATA)!r}, weights_only=False))"]
     earlier.write_text("\n".join(lines) + "\n", encoding="utf-8")
     script = folder / CELL
@@ -124,10 +125,7 @@ def _classes_of_data(session: Mapping[str, Any], cells: Sequence[str], handed: H
 
     looking = Looking()
     for value in handed.data.values():
-        try:
-            looking.dump(value)
-        except Exception:  # noqa: BLE001  # what cannot be pickled is said when it is written
-            continue
+        attempt(partial(looking.dump, value))  # what cannot be pickled is said when it is written
     for name in sorted(looking.found):
         _follow(name, session, cells, handed, seen)
 
@@ -141,9 +139,8 @@ def _unpicklable(data: Mapping[str, Any], error: Exception) -> str:
     import pickle
 
     for name, value in data.items():
-        try:
-            pickle.dump(value, _Nowhere())
-        except Exception as own:  # noqa: BLE001  # as above
+        own = attempt(partial(pickle.dump, value, _Nowhere())).error
+        if own is not None:
             said = str(own).splitlines()[0] if str(own) else type(own).__name__
             return f"the variable {name!r} cannot be handed to another process ({said}): make it inside of the cell"
     return f"the cell's variables cannot be handed to another process: {error}"

@@ -88,7 +88,8 @@ def _sites(sites: Sequence[Site], paper: Paper) -> Iterator[RenderableType]:
             (0, 0, 0, _INDENT),
         )
     if len(sites) > _SITES:
-        yield paper.text(f"and {len(sites) - _SITES} more lines", style="dim", indent=_INDENT)
+        more = len(sites) - _SITES
+        yield paper.text(f"and {more} more line{'s' if more > 1 else ''}", style="dim", indent=_INDENT)
 
 
 def _unpriced(findings: Sequence[Finding]) -> Iterator[Remedy]:

@@ -30,7 +30,7 @@ _LONGEST = 300  # cells of a warning
 
 #: unit of the report → (the word, what it is)
 _UNITS: dict[str, tuple[str, str]] = {
-    "step": ("step", "A step is one optimizer.step() with everything that leads to it."),
+    "step": ("step", "A step is one update of the weights with everything that leads to it."),
     "loop": ("pass of the loop", "No optimizer step was found, so one pass of the loop that does the work is counted."),
     "run": ("run", "No loop was found, so the whole run is counted as one."),
 }

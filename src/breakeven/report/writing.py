@@ -1,11 +1,11 @@
-"""Files that are written whole or not at all. It knows nothing of what is in them."""
+"""Files that the user named: can they be written, and written whole or not at all. It knows nothing of what is in them."""
 
 from __future__ import annotations
 
 import os
-import tempfile
 from pathlib import Path
 
+from breakeven import atomic
 from breakeven.errors import InputError
 
 
@@ -33,7 +33,7 @@ def check_target(path: Path, option: str = "the output") -> None:
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Writes `content` to a temporary file beside `path` and renames it: a reader sees the old file or the new one.
+    """Writes `content` so that a reader sees the old file or the new one (`atomic`).
 
     A link is followed; a device or a pipe (`/dev/stdout`) is written in place, since renaming would replace it.
 
@@ -46,30 +46,7 @@ def write_whole(path: Path, content: bytes) -> None:
             with target.open("wb") as stream:
                 stream.write(content)
             return
-        _replace(target, content)
+        atomic.write(target, content)
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"cannot write {str(path)!r}: {reason.lower()}; choose another place") from error
-
-
-def _replace(target: Path, content: bytes) -> None:
-    descriptor, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}.", suffix=".part")
-    try:
-        with os.fdopen(descriptor, "wb") as stream:
-            stream.write(content)
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.chmod(name, _mode(target))
-        os.replace(name, target)
-    except BaseException:
-        os.unlink(name)
-        raise
-
-
-def _mode(target: Path) -> int:
-    """The permissions of the file that is replaced, or those that any new file gets (mkstemp's are the owner's alone)."""
-    if target.exists():
-        return target.stat().st_mode & 0o777
-    mask = os.umask(0)
-    os.umask(mask)
-    return 0o666 & ~mask

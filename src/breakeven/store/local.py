@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, NoReturn
 
+from breakeven import atomic
 from breakeven.errors import InputError
 
-#: Files that are being written end in this and begin with a dot; readers pass them over, the next writer removes them.
-_UNFINISHED: Final = ".part"
 _LOCK: Final = ".writer"
 _KEPT: Final = "the disk is full; what was finished is kept: make room and go on with --resume"
 _FULL: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 _BARRED: Final = (errno.EACCES, errno.EPERM, errno.EROFS)
-#: What a file system says that has no files without a name.
-_NO_UNNAMED: Final = (errno.EOPNOTSUPP, errno.EISDIR, errno.EINVAL, errno.EXDEV, errno.ENOENT, errno.EPERM)
 #: What a file system says that cannot lock; then the lock is left out (some network and notebook drives).
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)
 
@@ -61,7 +58,7 @@ class Local:
         try:
             if target.parent != self.folder:
                 target.parent.mkdir(exist_ok=True)
-            _write_whole(target, content)
+            atomic.write(target, content)
         except OSError as error:
             self._say(error)
 
@@ -82,7 +79,7 @@ class Local:
             InputError: it cannot be made, or something is there already.
         """
         target = self.folder
-        new = target.absolute().parent / f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}{_UNFINISHED}"
+        new = target.absolute().parent / f".{target.name[:100]}.{os.getpid()}.{secrets.token_hex(4)}{atomic.UNFINISHED}"
         try:
             target.absolute().parent.mkdir(parents=True, exist_ok=True)
             _sweep_folders(target)
@@ -90,12 +87,11 @@ class Local:
                 new.mkdir()
                 for name, content in files.items():
                     (new / name).parent.mkdir(parents=True, exist_ok=True)
-                    _write_whole(new / name, content)
+                    atomic.write(new / name, content)
                 os.rename(new, target)
-            except BaseException:
-                shutil.rmtree(new, ignore_errors=True)
-                raise
-            _sync_folder(target.absolute().parent)
+            finally:
+                shutil.rmtree(new, ignore_errors=True)  # it has the target's name by now
+            atomic.sync_folder(target.absolute().parent)
         except OSError as error:
             self._say(error, full="the disk is full; make room, or choose another place")
 
@@ -177,68 +173,9 @@ class Local:
         raise InputError(f"cannot write {self.name}: {told}") from error
 
 
-def _write_whole(target: Path, content: bytes) -> None:
-    """Writes to a file that has no name yet, syncs it, names it and renames it; where files need a name, to a temporary one."""
-    new = target.parent / f".{target.name[:100]}.{secrets.token_hex(4)}{_UNFINISHED}"
-    try:
-        if not _without_name(new, content):
-            _fill(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666), content)
-        os.replace(new, target)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(new)
-        raise
-    _sync_folder(target.parent)
-
-
-def _without_name(new: Path, content: bytes) -> bool:
-    """Makes the file so that it appears whole: a process killed meanwhile leaves nothing. False: not on this file system."""
-    flag = getattr(os, "O_TMPFILE", None)
-    if flag is None or not os.path.isdir("/proc/self/fd"):
-        return False
-    folder = os.open(new.parent, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        handle = os.open(new.parent, flag | os.O_WRONLY | os.O_CLOEXEC, 0o666)
-        kept = os.dup(handle)
-        try:
-            _fill(handle, content)
-            # With a folder's descriptor Python calls linkat, which alone can follow the link.
-            os.link(f"/proc/self/fd/{kept}", new.name, src_dir_fd=folder, dst_dir_fd=folder, follow_symlinks=True)
-        finally:
-            os.close(kept)
-    except OSError as error:
-        if error.errno in _NO_UNNAMED:
-            return False
-        raise
-    finally:
-        os.close(folder)
-    return True
-
-
-def _fill(handle: int, content: bytes) -> None:
-    """Writes and syncs all of it, and closes the file."""
-    try:
-        view = memoryview(content)
-        while view:
-            view = view[os.write(handle, view) :]
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Makes a rename last through a loss of power; a system that cannot do so is left as it is."""
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
-
-
 def _sweep_folders(target: Path) -> None:
     """Removes what killed processes began to make under this name; what a living one makes is left alone."""
-    for left in target.absolute().parent.glob(f".{_literal(target.name[:100])}.*.*{_UNFINISHED}"):
+    for left in target.absolute().parent.glob(f".{_literal(target.name[:100])}.*.*{atomic.UNFINISHED}"):
         pid = left.name.rsplit(".", 3)[1]
         if pid.isdecimal() and not _lives(int(pid)):
             shutil.rmtree(left, ignore_errors=True)
@@ -262,6 +199,6 @@ def _lives(pid: int) -> bool:
 def _sweep(folder: Path) -> None:
     """Removes what writers that were killed left unfinished; the lock is held, so none of it is another's."""
     for where in (folder, *(p for p in folder.iterdir() if p.is_dir() and not p.name.startswith("."))):
-        for file in where.glob(f".*{_UNFINISHED}"):
+        for file in where.glob(f".*{atomic.UNFINISHED}"):
             with suppress(OSError):
                 file.unlink()

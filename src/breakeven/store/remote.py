@@ -6,20 +6,24 @@ import os
 import secrets
 import socket
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import msgspec
 
 from breakeven.errors import InputError, MissingExtra
+from breakeven.foreign import attempt
 
+T = TypeVar("T")
 _LEASE: Final = ".writer.json"
 #: A writer renews its lease after so many seconds, and one that is older than `_STALE_S` is that of a writer that is gone: an
 #: object store has no locks, so a lease must outlast the pauses of a busy machine.
 _RENEW_S: Final = 20.0
 _STALE_S: Final = 120.0
+#: What a file system raises where there is nothing of that name, or something of another kind.
+_GONE: Final = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
 class _Lease(msgspec.Struct, frozen=True):
@@ -69,11 +73,10 @@ class Remote:
 
     def read(self, name: str) -> bytes | None:
         """The object's content; None: there is none."""
-        with self._told("read"):
-            try:
-                return bytes(self.system.cat_file(f"{self.root}/{name}"))
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                return None
+        return self._ask("read", lambda: self._content(name), None)
+
+    def _content(self, name: str) -> bytes | None:
+        return bytes(self.system.cat_file(f"{self.root}/{name}"))
 
     def write(self, name: str, content: bytes) -> None:
         """Uploads an object, while the lease is ours.
@@ -87,11 +90,7 @@ class Remote:
     def names(self, below: str = "") -> tuple[str, ...]:
         """Names of the objects in a folder, sorted."""
         folder = f"{self.root}/{below}".rstrip("/")
-        with self._told("list"):
-            try:
-                found = self.system.ls(folder, detail=True, refresh=True)
-            except (FileNotFoundError, NotADirectoryError):
-                return ()
+        found: Sequence[Any] = self._ask("list", lambda: self.system.ls(folder, detail=True, refresh=True), ())
         names = [str(e["name"]).rstrip("/").rsplit("/", 1)[-1] for e in found if e["type"] == "file"]
         return tuple(sorted(n for n in names if not n.startswith(".")))
 
@@ -105,21 +104,13 @@ class Remote:
 
     def taken(self) -> bool:
         """Whether something is there already."""
-        with self._told("list"):
-            try:
-                return bool(self.system.ls(self.root, detail=False, refresh=True))
-            except FileNotFoundError:
-                return False
-            except NotADirectoryError:
-                return True
+        if self._ask("list", lambda: self.system.ls(self.root, detail=False, refresh=True), ()):
+            return True
+        return bool(self._ask("list", lambda: self.system.isfile(self.root), False))
 
     def folders(self) -> Iterator[str]:
         """URLs of the folders right below, sorted."""
-        with self._told("list"):
-            try:
-                found = self.system.ls(self.root, detail=True, refresh=True)
-            except (FileNotFoundError, NotADirectoryError):
-                return
+        found: Sequence[Any] = self._ask("list", lambda: self.system.ls(self.root, detail=True, refresh=True), ())
         for name in sorted(str(e["name"]).rstrip("/") for e in found if e["type"] == "directory"):
             last = name.rsplit("/", 1)[-1]
             if not last.startswith("."):
@@ -144,8 +135,7 @@ class Remote:
         finally:
             mine = self._lease()
             if mine is not None and mine.token == self._token:
-                with self._told("write"):
-                    self.system.rm_file(f"{self.root}/{_LEASE}")
+                self._ask("write", lambda: self.system.rm_file(f"{self.root}/{_LEASE}"), None)
             self._token = None
 
     def _own(self) -> bytes:
@@ -169,21 +159,29 @@ class Remote:
         self._put(_LEASE, self._own())
 
     def _put(self, name: str, content: bytes) -> None:
-        with self._told("write"):
-            path = f"{self.root}/{name}"
+        path = f"{self.root}/{name}"
+
+        def put() -> None:
             self.system.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
             self.system.pipe_file(path, content)
 
-    @contextmanager
-    def _told(self, doing: str) -> Iterator[None]:
+        failed = attempt(put).error
+        if failed is not None:
+            raise self._said("write", failed) from failed
+
+    def _ask(self, doing: str, call: Callable[[], T], gone: T) -> T:
+        """What the file system answers; `gone` where there is nothing of that name."""
+        got = attempt(call)
+        if isinstance(got.error, _GONE):
+            return gone
+        if got.error is not None:
+            raise self._said(doing, got.error) from got.error
+        return cast(T, got.value)
+
+    def _said(self, doing: str, error: Exception) -> InputError:
         """One line for whatever a file system raises: each kind has errors of its own."""
-        try:
-            yield
-        except (InputError, FileNotFoundError, NotADirectoryError, IsADirectoryError):
-            raise
-        except Exception as error:
-            said = " ".join(str(error).split())[:160] or type(error).__name__
-            raise InputError(f"cannot {doing} {self.name}: {said}") from error
+        said = " ".join(str(error).split())[:160] or type(error).__name__
+        return InputError(f"cannot {doing} {self.name}: {said}")
 
 
 def _is_gone(lease: _Lease) -> bool:

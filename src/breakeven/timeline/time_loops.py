@@ -57,10 +57,10 @@ class TimeLoop:
 
 
 def time_loops(stream: OpStream, sites: Collection[int] | None = None) -> tuple[TimeLoop, ...]:
-    """Loops over time in each recorded step, at most one for each step."""
+    """Loops over time in each recorded step: at most one for each round of it (a forward pass and its backward pass)."""
     reading = _Reading(stream)
-    found = (reading.loop(rows) for rows in reading.steps())
-    return tuple(loop for loop in found if loop is not None and (sites is None or reading.touches(loop, sites)))
+    found = [loop for rows in reading.steps() for loop in reading.loops(rows)]
+    return tuple(loop for loop in found if sites is None or reading.touches(loop, sites))
 
 
 class _Reading:
@@ -81,11 +81,26 @@ class _Reading:
         edges = np.flatnonzero(np.diff(self.step)) + 1
         return [rows.astype(np.int64) for rows in np.split(np.arange(len(self.step)), edges) if len(rows)]
 
+    def rounds(self, rows: NDArray[np.int64]) -> list[NDArray[np.int64]]:
+        """A step's rows, cut where a forward pass begins after a backward pass: closures, accumulated gradients, two networks."""
+        backward = self.phase[rows] == schema.Phase.BACKWARD
+        forward = ~backward & (self.phase[rows] != schema.Phase.OPTIMIZER) & self.compute[rows]
+        passes = np.flatnonzero(backward | forward)
+        begins = passes[1:][forward[passes[1:]] & backward[passes[:-1]]]
+        return [part for part in np.split(rows, begins) if len(part)]
+
+    def loops(self, rows: NDArray[np.int64]) -> list[TimeLoop]:
+        """The loops over time of one step; where no round has one (each pass learns by itself), that of the step as a whole."""
+        rounds = self.rounds(rows)
+        found = [loop for part in rounds if (loop := self.loop(part)) is not None]
+        whole = self.loop(rows) if not found and len(rounds) > 1 else None
+        return found if whole is None else [whole]
+
     def touches(self, loop: TimeLoop, sites: Collection[int]) -> bool:
         return bool(np.isin(self.site[loop.forward], list(sites)).any())
 
     def loop(self, rows: NDArray[np.int64]) -> TimeLoop | None:
-        """The loop over time of one step."""
+        """The loop over time in these rows."""
         forward = rows[self.compute[rows] & (self.phase[rows] != schema.Phase.BACKWARD)]
         forward = forward[self.phase[forward] != schema.Phase.OPTIMIZER]
         anchors = self._anchors(forward)

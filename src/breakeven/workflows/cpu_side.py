@@ -33,7 +33,10 @@ def step_of(timed: TimedPass | None) -> Estimate | None:
     if not samples:
         return None
     step = estimate(samples, skip_warmup=False)
-    return step if step.n >= FEW else _by_length(step, sum(samples))
+    if step.n >= FEW:
+        return step
+    step = _by_length(step, sum(samples))
+    return _first_call(step) if len(timed.principal.samples_ns) == 1 else step
 
 
 def _by_length(step: Estimate, total_ns: float) -> Estimate:
@@ -41,6 +44,11 @@ def _by_length(step: Estimate, total_ns: float) -> Estimate:
     spread = DRIFT + (1.0 - DRIFT) / (1.0 + total_ns / SETTLED_NS)
     low, high = min(step.mid, max(step.low, step.mid / (1 + spread))), max(step.mid, min(step.high, step.mid * (1 + spread)))
     return replace(step, low=low, high=high)
+
+
+def _first_call(step: Estimate) -> Estimate:
+    """The first step holds what is set up once. How much is not known: one as short as `SETTLED_NS` may be set-up for half."""
+    return replace(step, low=min(step.low, step.mid * step.mid / (step.mid + SETTLED_NS)))
 
 
 def recorded(caught: CaptureResult) -> OpStream | None:

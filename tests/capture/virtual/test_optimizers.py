@@ -92,6 +92,25 @@ def test_phases_follow_each_other_as_a_step_does():
     assert order == ["forward", "backward", "optimizer"]
 
 
+@pytest.mark.parametrize(("name", "options"), [("LBFGS", {"max_iter": 2}), ("SGD", {"lr": 0.1})])
+@pytest.mark.parametrize("named", [False, True])
+def test_what_an_optimizer_calls_back_is_not_the_optimizers(name, options, named):
+    net, rows = nn.Linear(7, 3), torch.randn(5, 7)
+    optimizer = getattr(torch.optim, name)(net.parameters(), **options)
+
+    def closure():
+        optimizer.zero_grad()
+        loss = net(rows.cuda()).pow(2).mean()
+        loss.backward()
+        return loss
+
+    found = record(lambda: optimizer.step(closure=closure) if named else optimizer.step(closure), before=net.cuda)
+    assert {row.phase for row in found.rows if row.op == "aten::addmm"} == {"forward"}
+    assert {row.phase for row in found.rows if row.op == "aten::mean"} == {"forward"}
+    assert "backward" in {row.phase for row in found.rows}
+    assert {row.phase for row in found.rows if row.op.startswith(("aten::_foreach", "aten::add_"))} <= {"optimizer"}
+
+
 def test_backward_is_blamed_on_the_forward_line():
     found = record(lambda: train("cuda", "SGD", {"lr": 0.1}, 1))
     (row,) = [row for row in found.rows if row.op == "aten::tanh_backward"]

@@ -1,4 +1,7 @@
-"""Which part of a step runs: inside the autograd engine, inside an optimizer's step, `zero_grad` or clipping, else forward."""
+"""Which part of a step runs: inside the autograd engine, inside an optimizer's step, `zero_grad` or clipping, else forward.
+
+What an optimizer calls back (`step(closure)`) is not the optimizer's: it is the part that the optimizer was called from.
+"""
 
 from __future__ import annotations
 
@@ -63,7 +66,18 @@ def _device_of(recorder: Recorder, outputs: Any) -> int:  # Any: tensors or edge
 def _optimizer(patches: Patches, recorder: Recorder) -> None:
     phases: list[int] = []
 
-    def before(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:  # Any: torch's hook protocol
+    def outside(closure: Callable[[], Any]) -> Callable[[], Any]:  # Any: a loss
+        @wraps(closure)
+        def called() -> Any:  # Any: as above
+            inside, recorder.phase = recorder.phase, phases[-1]
+            try:
+                return closure()
+            finally:
+                recorder.phase = inside
+
+        return called
+
+    def before(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> Any:  # Any: torch's hook protocol
         phases.append(recorder.phase)
         recorder.phase = OPTIMIZER
         if recorder.rows is not None:
@@ -72,6 +86,9 @@ def _optimizer(patches: Patches, recorder: Recorder) -> None:
                 for value in state.values() if isinstance(state, dict) else ():
                     if isinstance(value, torch.Tensor):
                         recorder.marks.add(value, PARAMETER)
+        own, *given = args
+        closures = {name: outside(value) for name, value in kwargs.items() if name == "closure" and callable(value)}
+        return (own, *(outside(one) if callable(one) else one for one in given)), {**kwargs, **closures}
 
     def after(optimizer: torch.optim.Optimizer, args: Any, kwargs: Any) -> None:  # Any: torch's hook protocol
         if phases:

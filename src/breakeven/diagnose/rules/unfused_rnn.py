@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from breakeven.diagnose.evidence import Evidence, sites_of
@@ -46,7 +48,7 @@ def unfused_rnn(evidence: Evidence) -> Finding | None:
         device=evidence.device.name,
         cause="launch",
         price_ms=price,
-        sentence=_sentence(evidence, loop, max(0.0, price.mid)),
+        sentence=_sentence(evidence, loops, max(0.0, price.mid)),
         sites=sites_of(evidence, rows, lambda at: rewrite(stream, at), most=3),
         remedies=_remedies(loop),
     )
@@ -57,8 +59,9 @@ def _remedies(loop: TimeLoop) -> tuple[str, ...]:
     return ("fuse_rnn",) if loop.cell else (*hoist, "cuda_graph", "compile")
 
 
-def _sentence(evidence: Evidence, loop: TimeLoop, saved: float) -> str:
-    operations = count((len(loop.forward) + len(loop.backward)), "operation")
+def _sentence(evidence: Evidence, loops: Sequence[TimeLoop], saved: float) -> str:
+    loop, steps = loops[0], max(1, evidence.stream.steps)
+    operations = count(round(sum(len(one.forward) + len(one.backward) for one in loops) / steps), "operation")
     what = f"A loop over {loop.passes} time steps makes {operations} of the step"
     gain = of_step(saved, evidence.step_ms)
     if loop.cell:
