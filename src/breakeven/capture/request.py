@@ -40,7 +40,7 @@ class CaptureRequest:
         target: path of a script, or the dotted name of a module (as `python -m` takes it).
         args: the script's own arguments.
         cwd: its working directory; None: ours.
-        steps: steps to measure; None: until the figure is steady.
+        steps: after how many to stop, counted once warmed up; None: until the figure is steady.
         seconds: seconds to measure at most; None: chosen by the length of a step.
         mark: `FILE:LINE` whose every execution begins a step; None: steps are found.
         passes: which passes to run, in this order.

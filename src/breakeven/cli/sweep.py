@@ -37,7 +37,7 @@ def command(
     out: Annotated[str | None, typer.Option("--out", metavar="DIR", help="Keep the run in this folder or URL.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     measure: Annotated[int | None, typer.Option("--measure", metavar="N", help="Run so many cells; price the others.")] = None,
-    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Time at most so many steps of a cell.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Stop a cell after so many warm steps.")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time a cell for so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     prices: Annotated[str | None, typer.Option("--prices", metavar="F", help="A price list of your own, as CSV.")] = None,

@@ -39,7 +39,7 @@ def command(
     host: Annotated[
         str | None, typer.Option("--host", metavar="NAME", help="The machine that the GPUs sit in. Without it: this one.")
     ] = None,
-    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Time at most so many steps.")] = None,
+    steps: Annotated[int | None, typer.Option("--steps", metavar="N", help="Stop after so many steps, once warmed up.")] = None,
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Time for at most so many seconds.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,

@@ -28,6 +28,15 @@ def at_peak_ms(flops: float, gpu: Gpu) -> float | None:
     return flops / (gpu.fp32_tflops * 1e9) if flops and gpu.fp32_tflops else None
 
 
+def in_millions(flops: float) -> str:
+    """So many operations, in words.
+
+    >>> in_millions(61.1e6), in_millions(3072)
+    ('61 million operations', '0.0031 million operations')
+    """
+    return f"{flops / 1e6:,.0f} million operations" if flops >= 1e7 else f"{flops / 1e6:.2g} million operations"
+
+
 def forward_flops(network: Network, layer: Layer) -> float:
     """Floating-point operations of one sample in one layer, forward; 2 for each multiplication with its addition."""
     fed, given, kind = network.fed(layer), network.shapes[layer.name], layer.kind

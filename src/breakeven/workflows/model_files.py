@@ -15,7 +15,7 @@ from pathlib import Path
 from breakeven.diagnose.wording import ms
 from breakeven.errors import InputError
 from breakeven.machine.gpus import known_gpu
-from breakeven.models.arithmetic import at_peak_ms, step_flops
+from breakeven.models.arithmetic import at_peak_ms, in_millions, step_flops
 from breakeven.models.network import Model
 from breakeven.models.torch_script import Script, write
 from breakeven.report.writing import check_target, write_whole
@@ -143,6 +143,6 @@ def usage(report: WhyReport, model: Model) -> Iterator[str]:
             continue
         yield (
             "A GPU usage of 80-100 % in a task manager says that some kernel was running whenever it looked, not that the chip "
-            f"was full: at the {device.name}'s peak the arithmetic of a step ({flops / 1e6:,.0f} million operations) takes "
+            f"was full: at the {device.name}'s peak the arithmetic of a step ({in_millions(flops)}) takes "
             f"{ms(needs)} of the {ms(device.step_ms.mid)}."
         )

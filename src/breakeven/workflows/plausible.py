@@ -6,7 +6,7 @@ from breakeven.diagnose.evidence import CpuSide
 from breakeven.diagnose.wording import ms, percent
 from breakeven.machine.hosts import SAME_HOST, SAME_HOST_ERROR, hosts
 from breakeven.machine.records import Gpu, Host
-from breakeven.models.arithmetic import at_peak_ms, step_flops
+from breakeven.models.arithmetic import at_peak_ms, in_millions, step_flops
 from breakeven.models.network import Model
 from breakeven.results import DeviceResult, Interval
 from breakeven.results.asked import Claim
@@ -107,6 +107,6 @@ def regime(device: DeviceResult, model: Model, gpu: Gpu, claimed_ms: float | Non
         return cause, said
     whose = "reported" if claimed_ms is not None else "predicted"
     return cause, (
-        f"{said} Of the {whose} {ms(step)} the arithmetic ({flops / 1e6:,.0f} million operations) needs {ms(needs)} at the "
+        f"{said} Of the {whose} {ms(step)} the arithmetic ({in_millions(flops)}) needs {ms(needs)} at the "
         f"{gpu.name}'s peak; a GPU usage of 80-100 % in a task manager only says that some kernel was running when it looked."
     )

@@ -55,7 +55,7 @@ class SweepRequest:
         args: the script's own arguments.
         gpus: names of the catalog, at least one.
         host: the machine that the GPUs sit in; None: this one.
-        steps: most steps to time in each cell; None: until the figure is steady.
+        steps: after how many to stop in each cell, counted once warmed up; None: until the figure is steady.
         seconds: longest time to time a cell; None: `SECONDS`.
         mark: `FILE:LINE` that runs once in each step; None: steps are found.
         engine: local or ray.

@@ -51,7 +51,7 @@ class WhyRequest:
         args: the script's own arguments.
         gpus: names of the catalog, at least one; each is predicted.
         host: the machine that the GPUs sit in; None: this one.
-        steps: most steps to time; None: until the figure is steady.
+        steps: after how many to stop, counted once warmed up; None: until the figure is steady.
         seconds: longest time to time them; None: by the length of a step.
         mark: `FILE:LINE` that runs once in each step; None: steps are found.
         quiet: do not show what the script prints.
