@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import pathlib
 import sys
 from collections.abc import Callable, Iterator
@@ -12,6 +13,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import summary_table
 
 from breakeven import errors
+from breakeven.diagnose.imported.ranks import uneven_ranks
+from breakeven.diagnose.imported.rules import TRACE_RULES
 from breakeven.remedies import REMEDIES
 from breakeven.remedies.edits import edits
 from breakeven.timeline import schema
@@ -62,9 +65,30 @@ def _tree(error: type[errors.BreakevenError]) -> Iterator[type[errors.BreakevenE
             yield from _tree(child)
 
 
-def from_docstrings(title: str, folder: str, opening: str) -> str:
+def rule_pages() -> str:
+    """Rules of recorded streams and of traces; of a trace's rule what its function says, under the name that findings have."""
+    parts = [from_docstrings("Rules", "diagnose/rules", RULES, also="diagnose/imported/rules"), TRACE_RULES_OPENING]
+    for rule in TRACE_RULES:
+        parts.append(f"## {rule.id} of a trace\n\n{_said(rule.check)}\n")
+    return "\n".join([*parts, f"## uneven_ranks of a trace\n\n{_said(uneven_ranks)}\n"])
+
+
+def _said(function: Callable[..., object]) -> str:
+    """A rule's docstring: its sentence, then a list of what it sees, why it costs and so on."""
+    first, *rest = (inspect.getdoc(function) or "").split("\n\n", 1)
+    points: list[str] = []
+    for line in "".join(rest).splitlines():
+        if line.startswith(" "):
+            points[-1] += " " + line.strip()
+        else:
+            points.append(f"- {line}")
+    return "\n".join([first, "", *points])
+
+
+def from_docstrings(title: str, folder: str, opening: str, also: str | None = None) -> str:
     """One section for each module of a room: the first line of its docstring as the heading's sentence, then the rest."""
-    parts = [f"# {title}\n", NOTE.format(source=f"the docstrings in `{folder}/`"), opening + "\n"]
+    source = f"the docstrings in `{folder}/`" + (f" and `{also}/`" if also else "")
+    parts = [f"# {title}\n", NOTE.format(source=source), opening + "\n"]
     for path in sorted((PACKAGE / folder).glob("[!_]*.py")):
         said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
         parts.append(f"## {path.stem}\n\n{said}\n")
@@ -95,6 +119,14 @@ def remedy_pages() -> str:
     return "\n".join(parts)
 
 
+RULES = "What `why` and `trace` look for. A rule's price in `why` is a simulation: the stream without it, subtracted."
+
+TRACE_RULES_OPENING = """\
+# Rules of traces
+
+A trace holds no stream to change: a price here is the cause's part of an average step ([traces](trace.md)).
+"""
+
 LINT = """\
 `breakeven lint PATH...` looks at scripts, packages and notebooks without running them. It says *may*: a site is no cost,
 and `why` says what it costs. It ends with 1 where it finds something, as linters do.
@@ -105,15 +137,11 @@ and `why` says what it costs. It ends with 1 where it finds something, as linter
 - What cannot be followed (a model from another file, a value that a library gives) is not guessed at: no finding is no proof.
 """
 
-PAGES = {
+PAGES: dict[str, Callable[[], str]] = {
     "tables.md": tables,
     "errors.md": error_pages,
     "remedies.md": remedy_pages,
-    "rules.md": lambda: from_docstrings(
-        "Rules",
-        "diagnose/rules",
-        "What `why` and `trace` look for. A rule's price is a simulation: the stream without it, subtracted.",
-    ),
+    "rules.md": rule_pages,
     "whatif.md": lambda: from_docstrings(
         "What-ifs", "whatif", "Rewrites of a recorded stream: the question that a price or a remedy's gain answers."
     ),

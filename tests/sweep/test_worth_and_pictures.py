@@ -10,9 +10,9 @@ from breakeven.errors import InputError, MissingExtra
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.prices import cheapest, cheapest_cpu, offers
 from breakeven.report import picture
+from breakeven.report.html.sweep import sweep_page
 from breakeven.report.screen import as_text
 from breakeven.report.sweep import render_sweep
-from breakeven.report.sweep_page import sweep_page
 from breakeven.results import Interval
 from breakeven.results.swept import Cell, CellDevice, Crossing, SweepReport, SweptParameter
 from breakeven.sweep.worth import costs, paybacks
@@ -109,7 +109,8 @@ def test_the_page_holds_the_picture_and_no_markup_of_a_name() -> None:
     page = sweep_page(REPORT)
     assert b"<svg" in page
     assert b"<b>width" not in page
-    assert b"<script" not in page
+    assert len(page.partition(b"<pre")[2].partition(b"</pre>")[0].splitlines()) > 20, "lines stay lines"
+    assert page.count(b"<script") == 2, "the data and the script that the policy names"
 
 
 def test_without_what_draws_there_is_one_clear_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from breakeven.timeline.intervals import Intervals, first_owner, gaps, intersection, sums, union
+from breakeven.timeline.intervals import Intervals, first_owner, gaps, intersection, piece_of, sums, union
 
 PAIRS = st.lists(st.tuples(st.integers(0, 40), st.integers(0, 10)), max_size=12)
 
@@ -65,3 +65,12 @@ def test_sums_count_what_lies_in_each_window(pairs: list[tuple[int, int]], windo
     low, high = arrays(windows)
     expect = [len(of(pieces) & set(range(a, b))) for a, b in zip(low.tolist(), high.tolist(), strict=True)]
     assert sums(pieces, low, high).tolist() == expect
+
+
+@given(PAIRS)
+@settings(deadline=None)
+def test_a_time_lies_in_the_piece_that_holds_it_and_else_in_none(pairs: list[tuple[int, int]]) -> None:
+    pieces, times = union(*arrays(pairs)), range(52)
+    found = piece_of(pieces, np.array(times)).tolist()
+    spans = [range(a, b) for a, b in zip(pieces.start.tolist(), pieces.end.tolist(), strict=True)]
+    assert found == [next((i for i, span in enumerate(spans) if t in span), -1) for t in times]

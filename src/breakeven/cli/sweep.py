@@ -104,7 +104,7 @@ def _hand_over(report: SweepReport, json: str | None, html: str | None, picture:
 
     write_json(json, encode(report))
     if html is not None:
-        from breakeven.report.sweep_page import sweep_page
+        from breakeven.report.html.sweep import sweep_page
 
         write_whole(Path(html), sweep_page(report))
     if picture is not None:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, write_html, write_json
 from breakeven.report.writing import check_target, write_whole
+
+if TYPE_CHECKING:
+    from breakeven.workflows.trace import TraceRequest
 
 
 def command(
@@ -59,10 +63,18 @@ def command(
     if html is not None:
         from breakeven.report.html.trace import trace_page
 
-        write_html(html, lambda: trace_page(report, answer.step))
+        write_html(html, lambda: trace_page(report, answer.step, _typed(request)))
     if json != STDOUT:
         from breakeven.report.screen import show
         from breakeven.report.trace import render_trace
 
         show(lambda width, ascii_only: render_trace(report, width, ascii_only), sys.stdout)
     return 0
+
+
+def _typed(request: TraceRequest) -> str:
+    """The call that asks the same again."""
+    options = ["--step", request.step] if request.step is not None else []
+    options += [part for name in request.gpus for part in ("--gpu", name)]
+    options += ["--replay"] if request.replay else []
+    return shlex.join(["breakeven", "trace", *map(str, request.files), *options])

@@ -29,9 +29,9 @@ class WhyShown:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        from breakeven.report.why_table import why_html
+        from breakeven.report.html.why import why_fragment
 
-        return why_html(self.report)
+        return why_fragment(self.report)
 
 
 class Line:

@@ -99,6 +99,15 @@ def sums(pieces: Intervals, low: Ints, high: Ints) -> Ints:
     return before(pieces, high) - before(pieces, low)
 
 
+def piece_of(pieces: Intervals, time: Ints) -> Ints:
+    """Position of the piece that each time lies in; -1: none. Shape of `time`."""
+    at = np.searchsorted(pieces.start, time, side="right") - 1
+    if not len(pieces):
+        return at
+    found: Ints = np.where(time < pieces.end[np.maximum(at, 0)], at, -1)
+    return found
+
+
 def before(pieces: Intervals, time: Ints) -> Ints:
     """Nanoseconds of disjoint pieces before each time."""
     if not len(pieces):

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import numpy as np
-
 from breakeven.diagnose.imported.evidence import TraceEvidence, evidence_from
 from breakeven.diagnose.imported.findings import trace_findings
 from breakeven.diagnose.imported.profiler_cost import without_profiler
@@ -120,15 +118,11 @@ def traced(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -
 
 
 def _pictured(evidence: TraceEvidence) -> PlayedStep | None:
-    """The step of median length on this device, with the host's threads."""
+    """The step of median length on this device, with the host's threads; without steps, the time that was accounted for."""
     timeline = evidence.timeline
     lanes = [i for i, lane in enumerate(timeline.lanes) if lane.kind in ("host", "loader") or lane.device == evidence.lane_device]
-    window = None
-    if evidence.steps is not None and len(evidence.steps):
-        spans = evidence.steps.spans
-        lengths = spans.end - spans.start
-        middle = int(np.argsort(lengths, kind="stable")[(len(lengths) - 1) // 2])
-        window = int(spans.start[middle]), int(spans.end[middle])
+    step = evidence.accounts.median()
+    window = step.start_ns, step.start_ns + step.duration_ns
     return played_step(timeline, evidence.device, "measured", window=window, lanes=lanes)
 
 

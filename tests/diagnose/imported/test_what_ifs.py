@@ -17,6 +17,7 @@ from breakeven.errors import UnknownDevice
 from breakeven.machine.gpus import find_gpu
 from breakeven.readers import read
 from breakeven.results.traced import TraceReport
+from breakeven.simulate import Engine
 from breakeven.workflows.trace import TraceRequest, trace
 
 Event = dict[str, Any]
@@ -74,6 +75,17 @@ def test_a_line_that_waits_is_priced_by_playing_the_trace_without_it(tmp_path: p
     assert waits.sites[0].price_ms is not None
     assert waits.sites[0].price_ms.mid == pytest.approx(gain.mid)
     assert 0.02 <= gain.mid <= 0.4
+
+
+@pytest.mark.parametrize("name", ["Memcpy HtoD (Pageable -> Device)", "CopyHostToDevice", "Memcpy H2D", "memcpy host-to-device"])
+def test_a_copy_goes_to_the_device_however_its_profiler_names_it(tmp_path: pathlib.Path, name: str) -> None:
+    """It takes the engine of copies to the device."""
+    events = made.kineto_events(6, loader_us=0)
+    copies = [e for e in events if e.get("cat") == "kernel"][::3]
+    for event in copies:
+        event.update(cat="gpu_memcpy", name=name, dur=made.STEP_US * 0.7)
+    one = played(tmp_path / "t.json", events)
+    assert int((one.own.schedule.engine == Engine.H2D).sum()) == len(copies)
 
 
 def test_the_same_device_takes_the_same_time(tmp_path: pathlib.Path) -> None:

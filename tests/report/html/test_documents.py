@@ -10,7 +10,7 @@ import pytest
 
 from breakeven.report.html.trace import trace_page
 from breakeven.report.html.why import why_fragment, why_page
-from breakeven.results import Finding, Interval, Remedy, Share, Site, WhyReport
+from breakeven.results import DeviceResult, Finding, Interval, Remedy, Share, Site, WhyReport
 from breakeven.results.pictured import Pictured
 from breakeven.results.traced import RankResult, TraceReport, TraceStep
 from tests.report.html.pages import EVIL, PICTURED, hostile, step
@@ -153,3 +153,24 @@ def test_what_a_trace_says_that_a_remedy_saves_is_shown_as_predicted() -> None:
     assert "predicted saves ≈ 0.20 ms (0.10–0.30) of a step on the A100" in text
     assert "What a remedy saves: the recorded step was played again" in text
     assert "without a figure" not in text
+
+
+def test_another_gpu_that_was_asked_for_stands_on_the_page_of_a_trace_as_predicted() -> None:
+    devices = (
+        DeviceResult("A100", "gpu", "measured", Interval(1.0, 1.1, 1.2)),
+        DeviceResult("Tesla T4", "gpu", "predicted", Interval(2.0, 3.0, 4.0)),
+    )
+    report = TraceReport(
+        "t.json", "kineto", "A100", 9, (TraceStep("step 0", 1.1),), Interval(1.0, 1.1, 1.2), (), (), devices=devices
+    )
+    text = " ".join(Seen(trace_page(report).decode()).text.split())
+    assert "Tesla T4≈ 3.0 mspredicted (2.0–4.0)" in text
+
+
+def test_a_trace_without_steps_speaks_of_the_traced_time_and_of_no_range_of_one_value() -> None:
+    once = Interval(229.0, 229.0, 229.0)
+    report = TraceReport(
+        "t.json", "kineto", "A100", 9, (), once, (), (Finding("warmup", "A100", "warmup", once, "Set-up.", (), ()),)
+    )
+    text = " ".join(Seen(trace_page(report).decode()).text.split())
+    assert "Its part of the traced time: 229 ms." in text

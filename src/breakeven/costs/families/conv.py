@@ -29,9 +29,10 @@ COLUMNS: Final[Mapping[str, Mapping[str, float | None]]] = {
 DIRECTIONS: Final = ("forward", "backward", "backward_inputs", "backward_params", "both")
 PASSES: Final = {"backward": ("backward_inputs", "backward_params"), "both": ("forward", "backward_inputs", "backward_params")}
 #: The table: the kind of filter (0: 3 × 3 at stride 1, 1: 1 × 1 at stride 1, 2: others), places of output over all images,
-#: filters, depth. Knots are about as far apart as what one measured shape says of its neighbours reaches.
+#: filters, depth. Knots are about as far apart as what one measured shape says of its neighbours reaches: like that reach
+#: (`conv2d` in tools/fitting/fit.py) chosen by crossing folds 0 to 2 of the public measurements (docs/accuracy.md).
 _TABLE: Final = (Axis(0.0, 0.0, 3), Axis(6.0, 3.0, 6), Axis(3.0, 2.0, 5), Axis(4.0, 2.0, 6))
-#: Share of a price's logarithm that is the table's, where there is one; the rest is the formula's.
+#: Share of a price's logarithm that is the table's, where there is one; the rest is the formula's. Chosen in the same way.
 BLEND: Final = 0.5
 AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
     f"conv2d.{one}": _TABLE for one in ("forward", "backward_inputs", "backward_params")

@@ -24,7 +24,7 @@ from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.stats import estimate
 from breakeven.timeline import Timeline, queries, schema
 from breakeven.timeline.coded import Coded, coded
-from breakeven.timeline.intervals import Ints
+from breakeven.timeline.intervals import Intervals, Ints, piece_of
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
 from breakeven.units import NS_PER_MS
@@ -38,6 +38,7 @@ _SET_UP: Final = 0.1
 #: A step so many times as long as the median was interrupted by something else on the host (cpu_mlp_tiny.json.gz: 9.1 ms and
 #: 0.9 ms), which says nothing about the host's own speed.
 _INTERRUPTED: Final = 3.0
+_Z90: Final = 1.645
 _HOST_SPEED: Final = frozenset({"launch", "overhead"})
 
 
@@ -125,11 +126,8 @@ class TraceEvidence:
         if set(causes) <= _HOST_SPEED and not every:
             length = self.lengths_ms[self.usual]
             used = used[length <= _INTERRUPTED * np.median(length)]
-        mid = float(used.mean())
-        if len(used) < 2:
-            return Interval(mid, mid, mid)
-        half = 1.645 * float(used.std(ddof=1)) / sqrt(len(used))
-        return Interval(max(0.0, mid - half), mid, mid + half)
+        mean = mean_interval(used)
+        return Interval(max(0.0, mean.low), mean.mid, mean.high)
 
     @cached_property
     def on_device(self) -> Seen:
@@ -164,9 +162,7 @@ class TraceEvidence:
         if self.steps is None:
             return np.ones(len(start), dtype=np.bool_)
         order = np.argsort(self.steps.spans.start, kind="stable")
-        begins, ends = self.steps.spans.start[order], self.steps.spans.end[order]
-        at = np.searchsorted(begins, start, side="right") - 1
-        inside: NDArray[np.bool_] = (at >= 0) & (start < ends[np.maximum(at, 0)])
+        inside: NDArray[np.bool_] = piece_of(Intervals(self.steps.spans.start[order], self.steps.spans.end[order]), start) >= 0
         return inside
 
     @cached_property
@@ -183,6 +179,13 @@ class TraceEvidence:
     def count(self) -> int:
         """Steps that were looked at."""
         return len(self.lengths_ms)
+
+
+def mean_interval(values: NDArray[np.float64]) -> Interval:
+    """The mean of these steps' values with its 90 % interval, as for a normal distribution; one value is its own interval."""
+    mid = float(values.mean())
+    half = _Z90 * float(values.std(ddof=1)) / sqrt(len(values)) if len(values) > 1 else 0.0
+    return Interval(mid - half, mid, mid + half)
 
 
 def evidence_from(timeline: Timeline, devices: Mapping[str, DeviceFacts], shapes: Shapes) -> TraceEvidence:

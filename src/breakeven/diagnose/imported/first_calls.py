@@ -35,7 +35,8 @@ _COMPILATIONS: Final = 2
 #: Part of all allocation time that falls into the later half of the steps, from which on it is no set-up.
 _RECURRING: Final = 0.2
 
-_CALL: Final = re.compile(r"^(?:cuda|cu|hip)[A-Z]")
+#: Calls of the runtime and the driver of CUDA and ROCm.
+RUNTIME_CALL: Final = re.compile(r"^(?:cuda|cu|hip)[A-Z]")
 #: Operations that wait for the device or copy on the host: long for another reason.
 _WAITING: Final = re.compile(r"(?i)::(?:copy_|_to_copy|to|item|_local_scalar_dense|nonzero|is_nonzero|tolist|equal)$")
 _OPERATION: Final = re.compile(r"^[A-Za-z_][\w.<>:]*$")
@@ -64,7 +65,7 @@ def _loads(timeline: Timeline, host: _Bools) -> _Bools:
     found = np.zeros(len(host), dtype=np.bool_)
     if not len(long):
         return found
-    long = long[timeline.names.matching(_CALL)[long]]
+    long = long[timeline.names.matching(RUNTIME_CALL)[long]]
     link = column(events, schema.EVENT_LINK)
     work = np.flatnonzero(link >= 0)
     launches_first, launches = (np.zeros(len(host), dtype=np.bool_) for _ in range(2))
@@ -88,7 +89,7 @@ def _compiles(timeline: Timeline, host: _Bools) -> _Bools:
     found = np.zeros(len(host), dtype=np.bool_)
     events, names = timeline.events, timeline.names
     long = host & (column(events, schema.EVENT_DURATION) >= _COMPILING_NS)
-    long &= names.matching(_OPERATION) & ~names.matching(_WAITING) & ~names.matching(_CALL) & (timeline.causes.codes < 0)
+    long &= names.matching(_OPERATION) & ~names.matching(_WAITING) & ~names.matching(RUNTIME_CALL) & (timeline.causes.codes < 0)
     if not long.any():
         return found
     which = np.flatnonzero(host)

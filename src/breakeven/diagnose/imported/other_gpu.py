@@ -15,6 +15,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.costs.price import HIGH, LOW, MID, price
+from breakeven.diagnose.imported.copies import FROM_DEVICE
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.seen import Seen
 from breakeven.machine.records import Gpu
@@ -28,7 +29,6 @@ _SIDES: Final = np.unique(np.rint(np.geomspace(16, 65_536, 72)).astype(np.int64)
 _BYTES: Final = np.unique(np.rint(np.geomspace(256, 64e9, 72)).astype(np.int64))
 _HALF: Final = re.compile(r"(?i)16816|h16|f16|bf16|half|hmma|hgemm|tensorop_h|_h884|fp16|bfloat")
 _TF32: Final = re.compile(r"(?i)tf32|1688")
-_BACK: Final = re.compile(r"(?i)DtoH|DeviceToHost|D2H|device-to-host")
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ def _plain(events: Seen, cause: str) -> list[tuple[str, str, Seen]]:
             ("gemm", "float32", events.where(~half & ~tf32)),
         ]  # fmt: skip
     if cause == "copy":
-        back = events.timeline.names.matching(_BACK)[events.at]
+        back = events.timeline.names.matching(FROM_DEVICE)[events.at]
         return [("copy_d2h", "float32", events.where(back)), ("copy_h2d", "float32", events.where(~back))]
     return [] if cause == "communication" else [("copy_d2d", "float32", events)]
 

@@ -13,6 +13,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from breakeven.diagnose.imported.copies import FROM_DEVICE, TO_DEVICE
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.simulate import QUEUE_LIMIT, Engine, Schedule, ends, plain
 from breakeven.timeline import schema
@@ -110,10 +111,9 @@ class _Work:
         at = at[np.lexsort((begin[at], begin[link]))]
         mine = events[at]
         link, start = column(mine, schema.EVENT_LINK), column(mine, schema.EVENT_START)
-        name = mine[schema.EVENT_NAME.name]
         copies = (mine[schema.EVENT_KIND.name] == Kind.COPY).to_numpy()
-        to_device = copies & name.str.contains(r"HtoD|HostToDevice").to_numpy()
-        from_device = copies & name.str.contains(r"DtoH|DeviceToHost").to_numpy()
+        to_device = copies & evidence.timeline.names.matching(TO_DEVICE)[at]
+        from_device = copies & evidence.timeline.names.matching(FROM_DEVICE)[at]
         engine = np.where(to_device, Engine.H2D, np.where(from_device, Engine.D2H, Engine.STREAM)).astype(np.int8)
         end = start + column(mine, schema.EVENT_DURATION)
         blocking = (to_device | from_device) & (begin[link] + length[link] >= end)

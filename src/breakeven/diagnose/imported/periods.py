@@ -14,6 +14,7 @@ from typing import Final
 
 import numpy as np
 
+from breakeven.diagnose.imported.copies import FROM_DEVICE, TO_DEVICE
 from breakeven.timeline import Timeline, queries, schema
 from breakeven.timeline.coded import Coded
 from breakeven.timeline.intervals import Intervals, Ints
@@ -28,8 +29,6 @@ _ALIKE: Final = 0.98
 #: Times that what marks a period may come in it.
 _MOST_MARKS: Final = 64
 
-_TO_DEVICE: Final = re.compile(r"(?i)HtoD|HostToDevice|H2D")
-_FROM_DEVICE: Final = re.compile(r"(?i)DtoH|DeviceToHost|D2H")
 #: Kernels of PyTorch's and Apex's optimizers over lists of tensors.
 _OPTIMIZER: Final = re.compile(r"(?i)multi_tensor_apply|fused_?(?:adam|sgd|lamb)")
 
@@ -63,7 +62,7 @@ def period_of(timeline: Timeline) -> Period | None:
     names = timeline.names
     codes = names.codes[at].astype(np.int64)
     thread = np.where(link[at] >= 0, column(events, schema.EVENT_LANE)[link[at]], -1)
-    for pattern, behind in ((_TO_DEVICE, False), (_OPTIMIZER, True), (_FROM_DEVICE, True)):
+    for pattern, behind in ((TO_DEVICE, False), (_OPTIMIZER, True), (FROM_DEVICE, True)):
         found = _repeats(codes, names, pattern)
         if found is not None and (pattern is _OPTIMIZER or _trains(codes, names, thread, found[0])):
             length, places, alike = found

@@ -6,11 +6,11 @@ know: the speed of the traced host, and costs that a profiler pays after the ste
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final
 
 from breakeven.diagnose.imported.evidence import TraceEvidence
+from breakeven.diagnose.imported.first_calls import RUNTIME_CALL
 from breakeven.results.records import Interval
 
 #: Microseconds that one recorded thing costs the host: low, middle, high. Low and middle of operations: profiler_event_us of
@@ -19,7 +19,6 @@ from breakeven.results.records import Interval
 #: Calls of the runtime: assumed to cost about what an operation does, within a factor of three; nobody has measured it for us.
 _OPERATION_US: Final = (0.3, 0.9, 6.0)
 _FRAME_US: Final = (0.1, 0.3, 1.0)
-_CALL: Final = re.compile(r"^(?:cuda|cu|hip)[A-Z]")
 _CALL_US: Final = (0.3, 0.8, 2.0)
 
 
@@ -35,7 +34,7 @@ class Recorded:
 def recorded(evidence: TraceEvidence) -> Recorded:
     """Count them."""
     frames = int((evidence.timeline.on_lanes("python") & evidence.within).sum())
-    calls = len(evidence.host_in_steps.named(_CALL))
+    calls = len(evidence.host_in_steps.named(RUNTIME_CALL))
     operations = len(evidence.host_in_steps) - calls
     return Recorded(operations / evidence.count, frames / evidence.count, calls / evidence.count)
 

@@ -95,6 +95,10 @@ class Seen:
 
 
 def short(name: str) -> str:
-    """A kernel's or an operation's name as a sentence can hold it: without what stands in brackets."""
-    plain = name.removeprefix("void ").split("(")[0].split("<")[0].strip() or name
+    """A kernel's or an operation's name as a sentence can hold it: without what stands in brackets.
+
+    >>> short("void at::native::(anonymous namespace)::indexSelectLargeIndex<float, long>(float*, long)")
+    'at::native::indexSelectLargeIndex'
+    """
+    plain = name.removeprefix("void ").replace("(anonymous namespace)::", "").split("(")[0].split("<")[0].strip() or name
     return plain if len(plain) <= _LONGEST else plain[: _LONGEST - 1] + "…"

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.diagnose.imported.evidence import TraceEvidence
+from breakeven.diagnose.imported.evidence import TraceEvidence, mean_interval
 from breakeven.diagnose.imported.frames import by_line
 from breakeven.diagnose.imported.own_times import OwnTimes
 from breakeven.diagnose.imported.seen import Seen
@@ -49,9 +49,7 @@ class WhatIf:
     def saves(self, edited: Schedule) -> Interval:
         """What an average step saves, ms, with a 90 % interval of the mean; steps that hold set-up do not count."""
         saved = (self.steps_ms - self.own.steps_ms(edited)[:, 0])[self.evidence.usual]
-        mid = float(saved.mean())
-        half = 1.645 * float(saved.std(ddof=1)) / float(np.sqrt(len(saved))) if len(saved) > 1 else 0.0
-        return Interval(mid - half, mid, mid + half)
+        return mean_interval(saved)
 
     def gain(self, remedy: str) -> Interval | None:
         """What a remedy saves of a step; None: the schedule cannot show it."""

@@ -14,12 +14,13 @@ from breakeven.results.pictured import PlayedStep
 from breakeven.results.traced import TraceReport
 
 
-def trace_page(report: TraceReport, step: PlayedStep | None = None) -> bytes:
+def trace_page(report: TraceReport, step: PlayedStep | None = None, command: str | None = None) -> bytes:
     """The answer as a page, UTF-8.
 
     Args:
         report: the answer.
         step: the step that is drawn; None: none is.
+        command: what was typed; None: as far as the answer tells.
     """
     kind = "cpu" if report.device == "cpu" else "gpu"
     device = DeviceResult(report.device, kind, "measured", report.step_ms, report.account)
@@ -31,7 +32,7 @@ def trace_page(report: TraceReport, step: PlayedStep | None = None) -> bytes:
         remedies=report.remedies or tuple(Remedy(name, device, None, "") for name, device in named),
         steps=[(step, operations(step))] if step else [], measured_lines=tuple(_measured(report)),
         predicted_lines=tuple(_predicted(report)), unknown_lines=tuple(_unknown(report, step)),
-        command=shlex.join(["breakeven", "trace", report.file]),
+        command=command or shlex.join(["breakeven", "trace", report.file]),
     )  # fmt: skip
 
 
@@ -75,7 +76,6 @@ def _predicted(report: TraceReport) -> Iterator[str]:
 def _unknown(report: TraceReport, step: PlayedStep | None) -> Iterator[str]:
     if step is not None and step.left_out:
         yield f"The timeline leaves out the {step.left_out:,} shortest events of the step."
-    unpriced = report.findings if not report.remedies else [r for r in report.remedies if r.gain_ms is None]
-    if unpriced:
+    if any(r.gain_ms is None for r in report.remedies) or (not report.remedies and any(f.remedies for f in report.findings)):
         yield "What the remedies without a figure would save: a trace shows what a cause costs, not what takes its place."
     yield from report.warnings

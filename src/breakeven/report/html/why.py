@@ -48,7 +48,7 @@ def why_page(report: WhyReport, pictured: Pictured | None = None, command: str |
 
 
 def why_fragment(report: WhyReport) -> str:
-    """The verdict, the devices and their bars as a piece of a page, without a script: for a notebook's cell."""
+    """The verdict, the devices, what costs time and what to do as a piece of a page, without a script: for a notebook's cell."""
     return part("fragment.html.j2", **_shown(report))
 
 

@@ -15,7 +15,7 @@ from breakeven.report.html.saying import SAYINGS
 from breakeven.report.json import to_plain
 from breakeven.report.text import clean, without_steering
 
-_TEMPLATES = ("page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "fragment.html.j2")
+_TEMPLATES = ("page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fragment.html.j2")
 _SCRIPTS = ("numbers.js", "sizes.js", "timeline.js", "start.js")
 _STYLE = "style.css"
 

@@ -10,7 +10,7 @@ from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline.intervals import sums, union
+from breakeven.timeline.intervals import piece_of, sums, union
 from breakeven.timeline.schema import Kind
 from breakeven.units import NS_PER_MS
 
@@ -39,7 +39,7 @@ def optimizer_loop(evidence: TraceEvidence) -> Finding | None:
         marks = evidence.annotations.named(_STEP)
     within = union(marks.start, marks.start + marks.duration)
     host = evidence.host_in_steps
-    inside = host.where(_begins_in(host.start, within.start, within.end))
+    inside = host.where(piece_of(within, host.start) >= 0)
     launches = inside.of_kind(Kind.LAUNCH)
     number = len(launches) / evidence.count
     if number < _MANY or len(inside.named(_TOGETHER)):
@@ -55,14 +55,3 @@ def optimizer_loop(evidence: TraceEvidence) -> Finding | None:
         f"it would save up to {part(evidence, price)}."
     )
     return finding(evidence, "optimizer_loop", "launch", price, sentence, ("fused_optimizer",))
-
-
-def _begins_in(
-    start: np.typing.NDArray[np.int64], begins: np.typing.NDArray[np.int64], ends: np.typing.NDArray[np.int64]
-) -> np.typing.NDArray[np.bool_]:
-    """Whether each of these times lies in one of the disjoint stretches, which are in order."""
-    if not len(begins):
-        return np.zeros(len(start), dtype=np.bool_)
-    at = np.searchsorted(begins, start, side="right") - 1
-    inside: np.typing.NDArray[np.bool_] = (at >= 0) & (start < ends[np.maximum(at, 0)])
-    return inside

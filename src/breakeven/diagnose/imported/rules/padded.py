@@ -11,7 +11,7 @@ from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.imported.seen import Seen
 from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
-from breakeven.timeline.intervals import union
+from breakeven.timeline.intervals import piece_of, union
 
 #: cuDNN's and PyTorch's kernels that write a padded copy.
 _KERNELS = re.compile(r"(?i)add_?padding|constant_?pad|reflection_pad|replication_pad|padding_kernel|jagged_to_padded|to_padded")
@@ -34,7 +34,9 @@ def padding(evidence: TraceEvidence) -> Finding | None:
     if evidence.on_cpu:
         return None
     device = evidence.device_in_steps
-    found = device.where(_launched_in(device, evidence.host_in_steps.named(_OPERATIONS)) | _among(device, device.named(_KERNELS)))
+    found = device.where(
+        _launched_in(device, evidence.host_in_steps.named(_OPERATIONS)) | np.isin(device.at, device.named(_KERNELS).at)
+    )
     spent = found.total_ms / evidence.count
     if spent <= 0:
         return None
@@ -46,17 +48,10 @@ def padding(evidence: TraceEvidence) -> Finding | None:
     return finding(evidence, "padding", "bandwidth", price, sentence, ("bucket_lengths",))
 
 
-def _among(events: Seen, some: Seen) -> np.typing.NDArray[np.bool_]:
-    return np.isin(events.at, some.at)
-
-
 def _launched_in(device: Seen, operations: Seen) -> np.typing.NDArray[np.bool_]:
     """Whether the launch of each event lies in one of these operations."""
     link = device.link
     spans = union(operations.start, operations.start + operations.duration)
-    if not len(spans):
-        return np.zeros(len(link), dtype=np.bool_)
     called = Seen(device.timeline, np.maximum(link, 0)).start
-    at = np.searchsorted(spans.start, called, side="right") - 1
-    inside: np.typing.NDArray[np.bool_] = (link >= 0) & (at >= 0) & (called < spans.end[np.maximum(at, 0)])
+    inside: np.typing.NDArray[np.bool_] = (link >= 0) & (piece_of(spans, called) >= 0)
     return inside

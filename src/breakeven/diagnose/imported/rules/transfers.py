@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from breakeven.diagnose.imported.copies import CROSSING
 from breakeven.diagnose.imported.evidence import TraceEvidence
 from breakeven.diagnose.imported.rules.finding import finding, part, unit
 from breakeven.diagnose.wording import count, size
@@ -13,7 +14,6 @@ from breakeven.timeline.schema import Kind
 #: Copies below this take as long for their start as for their bytes: 64 KB at 12 GB/s is 5 µs, the cost of a launch.
 _SMALL_BYTES = 65_536
 _MANY = 8
-_CROSSING = re.compile(r"(?i)HtoD|HostToDevice|H2D|host-to-device|DtoH|DeviceToHost|D2H|device-to-host")
 _PAGEABLE = re.compile("Pageable")
 
 
@@ -33,7 +33,7 @@ def transfer_bound(evidence: TraceEvidence) -> Finding | None:
     price = evidence.price("copy")
     if price.mid <= 0:
         return None
-    crossing = evidence.device_in_steps.of_kind(Kind.COPY).named(_CROSSING)
+    crossing = evidence.device_in_steps.of_kind(Kind.COPY).named(CROSSING)
     pageable = len(crossing.named(_PAGEABLE))
     sizes = crossing.bytes
     small = int(((sizes >= 0) & (sizes < _SMALL_BYTES)).sum()) / evidence.count
