@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any, Final, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -16,17 +15,15 @@ from breakeven.measure.known import find_backend
 from breakeven.measure.watching.checks import checks
 from breakeven.measure.watching.clocks import Clocks
 from breakeven.measure.watching.ears import Ears
+from breakeven.measure.watching.meeting import meeting
 from breakeven.measure.watching.rhythm import PARTS, Rhythm
 from breakeven.measure.watching.traps import traps
 from breakeven.results.records import Finding, Interval, Share
 from breakeven.results.watching import Watched
-from breakeven.stats.estimate import estimate
+from breakeven.stats.estimate import median_interval
 from breakeven.units import NS_PER_MS, NS_PER_S
 
 T = TypeVar("T")
-
-#: What PyTorch says where tensors of two devices meet.
-_MEET: Final = "to be on the same device"
 
 
 class Session:
@@ -67,8 +64,8 @@ class Session:
         self._stack.close()
         if error is None:  # a device that has failed may not be waited for
             self.rhythm.leave()
-        if error is not None and _MEET in str(error):
-            self._meeting = _meeting(error, self._device())
+        if error is not None:
+            self._meeting = meeting(error, self._device(), self.clocks.is_users)
         self._found = checks(self._device(), self._name(), self.ears.optimizers, self._workers)
 
     def through(self, values: Iterable[T]) -> Iterator[T]:
@@ -150,14 +147,6 @@ class Session:
 def _interval(steady: list[float]) -> Interval | None:
     if not steady:
         return None
-    found = estimate(steady, skip_warmup=False)
-    return Interval(found.low / NS_PER_MS, found.mid / NS_PER_MS, found.high / NS_PER_MS)
-
-
-def _meeting(error: BaseException, device: str) -> Finding:
-    from breakeven.results.records import Site
-
-    frame = traceback.extract_tb(error.__traceback__)
-    last = next((f for f in reversed(frame) if "site-packages" not in f.filename and f.lineno), None)
-    sites = (Site(last.filename, last.lineno or 0, last.line or ""),) if last is not None else ()
-    return Finding("device_mismatch", device, "other", None, str(error).splitlines()[0], sites, ("move_to_device",))
+    samples = np.array(steady)
+    low, high = median_interval(samples)
+    return Interval(low / NS_PER_MS, float(np.median(samples)) / NS_PER_MS, high / NS_PER_MS)
