@@ -20,6 +20,8 @@ Placed = Callable[[object], str | None]
 
 #: Frames that are looked through for where an argument came from.
 _CALLERS: Final = 8
+#: Tables in which a module of PyTorch keeps its parts by name.
+_PARTS: Final = ("_parameters", "_buffers", "_modules")
 #: What names a tensor or a module in a module by a string.
 _REGISTERING: Final = frozenset({"register_buffer", "register_parameter", "add_module", "register_module"})
 
@@ -125,7 +127,7 @@ def _first_placed(frame: FrameType, chain: tuple[str, ...], placed: Placed) -> t
     """The longest beginning of a chain that lies on a device."""
     for length in range(len(chain), 0, -1):
         value = _value(frame, chain[:length])
-        device = None if value is None else attempt(lambda value=value: placed(value)).value  # type: ignore[misc]  # bound early
+        device = None if value is None else placed(value)
         if device is not None:
             return ".".join(chain[:length]), value, device
     return None
@@ -135,8 +137,16 @@ def _value(frame: FrameType, chain: tuple[str, ...]) -> object | None:
     scope = frame.f_locals if chain[0] in frame.f_locals else frame.f_globals
     value = scope.get(chain[0])
     for name in chain[1:]:
-        value = attempt(lambda value=value, name=name: getattr(value, name)).value  # type: ignore[misc]  # bound early
+        value = _held(value, name)
     return value
+
+
+def _held(owner: object, name: str) -> object | None:
+    """What an object itself holds under a name, its own tables of parts included; no code of its class is run."""
+    own = vars(owner) if hasattr(owner, "__dict__") else {}
+    if name in own:
+        return own[name]
+    return next((table[name] for table in map(own.get, _PARTS) if isinstance(table, dict) and name in table), None)
 
 
 def _made(
