@@ -120,6 +120,27 @@ class ScriptEnd:
 
 
 @dataclass(frozen=True)
+class Decayed:
+    """A tensor that held denormal numbers when the timing pass ended.
+
+    Attributes:
+        what: what it is, with its shape.
+        share: part of its elements, 0 to 1.
+    """
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Steps right before a setting was changed, and right after, ns."""
+
+    before_ns: tuple[int, ...]
+    after_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TimedPass:
     """What the CPU pass (or, with an accelerator, the device pass) measured.
 
@@ -133,6 +154,9 @@ class TimedPass:
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
         end: how the script ended.
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
+        decayed: tensors with denormal numbers among what optimizers hold, at the end.
+        matched: steps with as many threads as cores beside those with more; None: not measured.
+        flushed: steps with denormal numbers flushed beside those without; None: not measured.
     """
 
     unit: str | None
@@ -147,6 +171,9 @@ class TimedPass:
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[tuple[int, int], ...] = ()
+    decayed: tuple[Decayed, ...] = ()
+    matched: Beside | None = None
+    flushed: Beside | None = None
 
 
 @dataclass(frozen=True)

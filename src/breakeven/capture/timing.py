@@ -10,9 +10,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from breakeven.capture import outcome
-from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture.request import CPU, ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
+from breakeven.capture.tail import FLUSHED, MATCHED, Tail
 from breakeven.units import NS_PER_S
 
 #: A better kind of step is waited for this long where the source mentions one: a loop that prepares data is no training.
@@ -44,6 +45,8 @@ class Timing:
         self._first_edge: int | None = None
         self._written = self._chosen = 0
         self._raised = 0
+        self._threads_before: int | None = None
+        self.tail = Tail(lambda: [] if self.steps is None else self.steps.optimizers())
 
     def on_edge(self, series: Series, now: int) -> None:
         """A step ended: write down, and stop here if it is enough.
@@ -53,6 +56,10 @@ class Timing:
         """
         if self._raised:
             self._stop()
+        if self.tail.runs:
+            if not self.tail.goes_on(series, now, self.clock):
+                self._stop()
+            return
         if self._first_edge is None:
             self._first_edge = now
             self.look_at_batch()
@@ -60,7 +67,10 @@ class Timing:
         if pace is None:
             pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
-            self._stop()
+            self._threads_before = torch_threads()
+            if self.spec.which != CPU or not self.tail.begin(series, self.clock):
+                self._stop()
+            return
         if now - self._written > MILESTONE_NS:
             self.save(ScriptEnd("killed", "ended before its end"))
             self._written = self.clock()
@@ -69,6 +79,8 @@ class Timing:
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended, somehow."""
+        if self.spec.which == CPU and end.how in ("ok", "exit") and not self.tail.runs:
+            self.tail.look()
         self.save(end)
 
     def save(self, end: ScriptEnd) -> None:
@@ -83,7 +95,7 @@ class Timing:
             for series in best:
                 series.close(self.clock(), steps.wait_ns)  # the last of the user's own steps ends with the script
         found = [s for s in best if s.samples]
-        groups = [s.group(None if steps is None else steps.loop_line(s)) for s in found]
+        groups = [self.tail.without(s).group(None if steps is None else steps.loop_line(s)) for s in found]
         unit, principal = self._principal(groups, end)
         if principal is not None and principal not in groups:
             groups.append(principal)
@@ -94,8 +106,14 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
+            outcome.peak_rss_bytes(), tuple(self.named), self.threads, (), self.versions, segments,
+            self.tail.decayed, self.tail.found.get(MATCHED), self.tail.found.get(FLUSHED),
         )  # fmt: skip
+
+    @property
+    def threads(self) -> int | None:
+        """Threads that PyTorch uses inside one operation, as the script has them; None: it is not loaded."""
+        return self._threads_before if self.tail.runs else torch_threads()
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
         """The group with most time; one on the accelerator goes before its CPU twin."""
