@@ -45,6 +45,7 @@ class Timing:
         self._first_edge: int | None = None
         self._written = self._chosen = 0
         self._raised = 0
+        self.warnings: list[str] = []
         self._threads_before: int | None = None
         self.tail = Tail(lambda: [] if self.steps is None else self.steps.optimizers())
 
@@ -106,7 +107,7 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), self.threads, (), self.versions, segments,
+            outcome.peak_rss_bytes(), tuple(self.named), self.threads, tuple(dict.fromkeys(self.warnings)), self.versions, segments,
             self.tail.decayed, self.tail.found.get(MATCHED), self.tail.found.get(FLUSHED),
         )  # fmt: skip
 

@@ -9,10 +9,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from breakeven.errors import BreakevenError
+from breakeven.fallbacks import Fallback, listen
 from breakeven.measure.backends.cpu import Cpu
 from breakeven.measure.backends.protocol import Backend
 from breakeven.measure.known import find_backend
-from breakeven.measure.watching.checks import checks
+from breakeven.measure.watching.checks import checks, fallen_back
 from breakeven.measure.watching.clocks import Clocks
 from breakeven.measure.watching.ears import Ears
 from breakeven.measure.watching.meeting import meeting
@@ -49,6 +50,7 @@ class Session:
         self._workers = int(getattr(loader, "num_workers", 0) or 0)
         self._stack = ExitStack()
         self._meeting: Finding | None = None
+        self._fallbacks: list[Fallback] = []
         self._found: tuple[Finding, ...] = ()
         if backend is not None and backend.asynchronous:
             self.rhythm.synchronise = backend.synchronise
@@ -58,6 +60,7 @@ class Session:
         self.rhythm.began = self.rhythm.mark if not self.rhythm.steps else self.rhythm.began
         self._stack.enter_context(self.ears)
         self._stack.enter_context(self.clocks)
+        self._stack.callback(listen(self.clocks.is_users, self._fallbacks.append))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
@@ -95,7 +98,8 @@ class Session:
         steady = rhythm.usual()
         device = self._device()
         found = traps(self.clocks.regions.values(), device, steady, rhythm.first_ns)
-        findings = (*((self._meeting,) if self._meeting else ()), *found, *self._found)
+        fallen = (fallen_back(one) for one in dict.fromkeys(self._fallbacks))
+        findings = (*((self._meeting,) if self._meeting else ()), *found, *self._found, *fallen)
         return Watched(
             device=device if rhythm.steps else None, steps=rhythm.steps, step_ms=_interval(steady),
             first_ms=None if rhythm.first_ns is None else rhythm.first_ns / NS_PER_MS, parts=self._parts(steady),
