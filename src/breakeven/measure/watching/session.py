@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
+from time import perf_counter_ns  # the real one: a watch puts its own in the module
 from typing import Any, TypeVar
 
 import numpy as np
@@ -42,7 +43,7 @@ class Session:
         self, names: dict[str, Any], every_ns: int, on_look: Callable[[], None], backend: Backend | None, loader: object
     ) -> None:  # the caller's globals hold anything
         self.backend: Backend | None = backend
-        self.rhythm = Rhythm((backend or Cpu()).clock_ns)
+        self.rhythm = Rhythm(backend.clock_ns if backend is not None else perf_counter_ns)
         self.ears = Ears(self.rhythm, self._edge, rounds=loader is not None)
         self.clocks = Clocks(self.rhythm, names)
         self._every_ns, self._on_look = every_ns, on_look
@@ -53,7 +54,7 @@ class Session:
         self._fallbacks: list[Fallback] = []
         self._found: tuple[Finding, ...] = ()
         if backend is not None and backend.asynchronous:
-            self.rhythm.synchronise = backend.synchronise
+            self.rhythm.waits_by(backend.synchronise)
 
     def __enter__(self) -> Session:
         self.rhythm.leave()
@@ -88,7 +89,7 @@ class Session:
             if first:
                 first = False
                 if self.ears.rank == 1:
-                    self.rhythm.open = began
+                    self.rhythm.opened(began)
             ears.fetched(clock() - began)
             yield value
 
@@ -126,7 +127,7 @@ class Session:
         except BreakevenError:  # a device that there is no stopwatch for
             self.backend = Cpu()
         if self.backend.asynchronous:
-            self.rhythm.synchronise = self.backend.synchronise
+            self.rhythm.waits_by(self.backend.synchronise)
 
     def _device(self) -> str:
         return self.backend.device if self.backend is not None else "cpu"
