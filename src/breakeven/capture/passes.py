@@ -121,7 +121,8 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
     listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
     steps = Steps(book, listener)
     proving.words = book.words
-    hooks.listen(steps, clock)
+    proving.batch = hooks.listen(steps, clock)
+    proving.look_at_batch = lambda: hooks.catch_batch(proving.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     proving.begin()
     return proving
