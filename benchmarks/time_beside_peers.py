@@ -5,8 +5,8 @@
 In each round each of the three measures once, in a changing order, each in a process of its own. Printed are each tool's median
 against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median;
 torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of the same kind for all, the bootstrap
-interval of the median of its samples. Then neighbouring runs of `breakeven time matmul` are compared (`--pairs`): do their intervals
-meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs add up.
+interval of the median of its samples. Then neighbouring runs of `breakeven time matmul` are compared (`--pairs`): do their
+intervals meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs add up.
 """
 
 from __future__ import annotations
@@ -129,7 +129,8 @@ def beside(rounds: list[dict[str, Any]]) -> None:
         draws = sorted(statistics.median(random.Random(n).choices(ratios, k=len(ratios))) for n in range(2000))
         own, alike = (statistics.median(row[tool][at] / row[tool][0] for row in rounds) for at in (1, 2))
         print(
-            f"{tool}: median {statistics.median(ratios):.4f} of breakeven's ({draws[100]:.4f} to {draws[1899]:.4f}, {len(rounds)} rounds); "
+            f"{tool}: median {statistics.median(ratios):.4f} of breakeven's ({draws[100]:.4f} to {draws[1899]:.4f}, "
+            f"{len(rounds)} rounds); "
             f"its own interval {own:.2%} wide, interval of its median {alike:.2%}"
         )
 

@@ -1,7 +1,7 @@
 """Operations that a Mac's GPU hands to the CPU, heard in PyTorch's own warning while it is listened to.
 
-With `PYTORCH_ENABLE_MPS_FALLBACK=1` an operation that Metal lacks runs on the CPU, with a copy there and one back. PyTorch warns of it
-once a process (ATen/mps/MPSFallback.mm), so the first such operation is known, and others are not.
+With `PYTORCH_ENABLE_MPS_FALLBACK=1` an operation that Metal lacks runs on the CPU, with a copy there and one back. PyTorch warns of
+it once a process (ATen/mps/MPSFallback.mm), so the first such operation is known, and others are not.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Final
 
-_SAID: Final = re.compile(r"operator '(?P<op>[^']+)' is not currently supported on the MPS backend and will fall back to run on the CPU")
+_SAID: Final = re.compile(
+    r"operator '(?P<op>[^']+)' is not currently supported on the MPS backend and will fall back to run on the CPU"
+)
 
 
 @dataclass(frozen=True)

@@ -143,7 +143,7 @@ def _value(frame: FrameType, chain: tuple[str, ...]) -> object | None:
 
 def _held(owner: object, name: str) -> object | None:
     """What an object itself holds under a name, its own tables of parts included; no code of its class is run."""
-    own = vars(owner) if hasattr(owner, "__dict__") else {}
+    own: dict[str, object] = vars(owner) if hasattr(owner, "__dict__") else {}
     if name in own:
         return own[name]
     return next((table[name] for table in map(own.get, _PARTS) if isinstance(table, dict) and name in table), None)
@@ -199,7 +199,7 @@ def _around(tree: ast.Module, kind: type[ast.AST] | tuple[type[ast.AST], ...], l
 
 def _begin(node: ast.AST) -> int:
     decorators = getattr(node, "decorator_list", [])
-    return min([getattr(node, "lineno", 0), *(d.lineno for d in decorators)])
+    return int(min([getattr(node, "lineno", 0), *(d.lineno for d in decorators)]))
 
 
 def _targets(scope: ast.AST, deep: bool) -> Iterator[tuple[str, int]]:

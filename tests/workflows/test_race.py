@@ -159,9 +159,7 @@ def test_batch_sizes_race_and_their_samples_are_counted(tmp_path: Path) -> None:
     script = tmp_path / "train.py"
     script.write_text(VARIED)
     seen: list[int] = []
-    report = race(
-        RaceRequest(str(script), 0.4, vary="batch=16,64"), on_report=lambda so_far: seen.append(len(so_far.racers))
-    )
+    report = race(RaceRequest(str(script), 0.4, vary="batch=16,64"), on_report=lambda so_far: seen.append(len(so_far.racers)))
     small, large = report.racers
     assert (small.name, large.name) == ("cpu, batch=16", "cpu, batch=64")
     assert small.samples == 16 * small.iterations > 0

@@ -1,7 +1,7 @@
 """The end of a timing pass: what the numbers have become, and some more steps under settings that would spare the CPU.
 
-Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the answer's: they
-come after all of those and are told by themselves, beside the last ones before them. What it does not know: whether a setting
+Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the answer's:
+they come after all of those and are told by themselves, beside the last ones before them. What it does not know: whether a setting
 helps from the first step on. Child process only.
 """
 
@@ -128,7 +128,11 @@ def _floats(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors 
     for optimizer in optimizers:
         parameters: Sequence[Any] = [p for group in optimizer.param_groups for p in group["params"]]
         states = (value for state in optimizer.state.values() for value in state.values())
-        named = (("a parameter", p) for p in parameters), (("a gradient", p.grad) for p in parameters), (("a state", s) for s in states)
+        named = (
+            (("a parameter", p) for p in parameters),
+            (("a gradient", p.grad) for p in parameters),
+            (("a state", s) for s in states),
+        )
         for what, tensor in (one for group in named for one in group):
             plain = isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.device.type == "cpu"
             if plain and tensor.dtype in (torch.float32, torch.float64):

@@ -107,8 +107,8 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), self.threads, tuple(dict.fromkeys(self.warnings)), self.versions, segments,
-            self.tail.decayed, self.tail.found.get(MATCHED), self.tail.found.get(FLUSHED),
+            outcome.peak_rss_bytes(), tuple(self.named), self.threads, tuple(dict.fromkeys(self.warnings)), self.versions,
+            segments, self.tail.decayed, self.tail.found.get(MATCHED), self.tail.found.get(FLUSHED),
         )  # fmt: skip
 
     @property

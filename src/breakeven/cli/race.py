@@ -23,7 +23,8 @@ def command(
         str | None, typer.Option("--vary", metavar="NAME=VALUES", help="Race values of a parameter, as in batch=32,128.")
     ] = None,
     remedy: Annotated[
-        list[str] | None, typer.Option("--remedy", metavar="ID", help="Race the script with it against the script as it is; repeat it.")
+        list[str] | None,
+        typer.Option("--remedy", metavar="ID", help="Race the script with it against the script as it is; repeat it."),
     ] = None,
     loss: Annotated[float | None, typer.Option("--loss", metavar="L", help="Who reaches this loss first?")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,

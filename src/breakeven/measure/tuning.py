@@ -234,7 +234,8 @@ def _tuned(best: Choice, timings: list[Timing], rejected: dict[str, str]) -> Tun
 def _has_onednn() -> bool:
     import torch
 
-    return bool(torch.backends.mkldnn.is_available() and torch.backends.mkldnn.enabled)
+    there = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+    return bool(there and torch.backends.mkldnn.enabled)
 
 
 def _has_bf16() -> bool:

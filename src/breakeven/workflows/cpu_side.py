@@ -15,8 +15,8 @@ from breakeven.machine.records import Cpu, Gpu
 from breakeven.results import Interval
 from breakeven.results.facts import Denormals
 from breakeven.stats import Estimate, estimate
-from breakeven.stats.ratio import ratio
 from breakeven.stats.estimate import FEW
+from breakeven.stats.ratio import ratio
 from breakeven.timeline import OpStream, Site
 from breakeven.timeline.settle import settled
 from breakeven.units import NS_PER_MS

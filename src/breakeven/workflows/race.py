@@ -1,4 +1,4 @@
-"""`race`: the same training for the same time on each device, or in each variant, in turns; iterations, and the loss they bought."""
+"""`race`: the same training for the same time on each device or in each variant, in turns; what the iterations bought."""
 
 from __future__ import annotations
 

@@ -119,7 +119,9 @@ def test_padding_is_seen_where_nobody_says_which_index_it_is(batch, timesteps):
     assert fact.values["total"] == batch.numel()
 
 
-TEXT = torch.tensor([[ord(letter) for letter in line] for line in ("to be or not ", "that is the q", "whether tis n", "the slings a ")])
+TEXT = torch.tensor(
+    [[ord(letter) for letter in line] for line in ("to be or not ", "that is the q", "whether tis n", "the slings a ")]
+)
 
 
 @pytest.mark.parametrize(

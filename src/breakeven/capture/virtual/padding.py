@@ -110,7 +110,7 @@ class Padding:
         return out
 
     def _unnamed(self, indices: torch.Tensor) -> None:
-        """A look-up that was told no `padding_idx`: one index that fills the ends of sequences of different lengths is padding."""
+        """A look-up that was told no `padding_idx`: an index that fills the ends of sequences of different lengths is one."""
         for axis in (1, 0):
             for flipped in (False, True):
                 lengths = _lengths(indices.flip(axis) if flipped else indices, axis)

@@ -35,7 +35,10 @@ def meeting(error: BaseException, device: str, is_users: Callable[[str], bool]) 
     frame, line = steps[-1]
     found = operands(frame, line, device_of, is_users)
     told = in_words(found)
-    sites = (_site(frame.f_code.co_filename, line), *(_site(one.file, one.line) for one in _strays(found) if one.file and one.line))
+    sites = (
+        _site(frame.f_code.co_filename, line),
+        *(_site(one.file, one.line) for one in _strays(found) if one.file and one.line),
+    )
     sentence = f"Tensors of two devices meet: {told}. PyTorch says: {said}" if told else said
     return Finding("device_mismatch", device, "other", None, sentence, tuple(dict.fromkeys(sites)), ("move_to_device",))
 

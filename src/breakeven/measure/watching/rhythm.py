@@ -31,8 +31,8 @@ _HELD: Final = 256
 class Rhythm:
     """Sums of one loop. The methods are called by ears in PyTorch, at the edges of a step's parts.
 
-    Between two of them a step fills the processor's caches with its own, so that every line here runs cold: a reading of the clock
-    goes into a log, and the log is added up now and then.
+    Between two of them a step fills the processor's caches with its own, so that every line here runs cold: a reading of the
+    clock goes into a log, and the log is added up now and then.
 
     A sampled step waits for the device at each edge: on an asynchronous device only such a step shows where its time goes. What
     a step takes there is told by windows: the time from one moment at which the device had nothing left to do to the next, by
