@@ -6,7 +6,8 @@ In each round each of the three measures once, in a changing order, each in a pr
 against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median;
 torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of the same kind for all, the bootstrap
 interval of the median of its samples. Then neighbouring runs of `breakeven time matmul` are compared (`--pairs`): do their
-intervals meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs add up.
+intervals meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs
+add up.
 """
 
 from __future__ import annotations

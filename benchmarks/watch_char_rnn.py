@@ -2,15 +2,15 @@
 
     python benchmarks/watch_char_rnn.py [--seconds S] [--results F]
 
-The example runs in this process, as it is, on the CPU. At the beginning of a round of its loop the side changes: plain, watched,
-profiled, profiled with shapes and stacks, in turns of some tens of steps and in an order that changes, so that the machine's drift
-hits all alike. Clocks are read at the beginning of the rounds, for every side alike; the first steps after a change are left out, and
-so is what entering and leaving a side takes (a profiler's leaving takes long).
+The example runs in this process, as it is, on the CPU. At the beginning of a round of its loop the side changes: plain,
+watched, profiled, profiled with shapes and stacks, in turns of some tens of steps and in an order that changes, so that the
+machine's drift hits all alike. Clocks are read at the beginning of the rounds, for every side alike; the first steps after a
+change are left out, and so is what entering and leaving a side takes (a profiler's leaving takes long).
 
-Printed are, over blocks of some turns of each, the median of the ratios of the mean step to the plain one, with its 90 % interval
-(bootstrap over blocks). The watch's live line is drawn once a second, which a median over turns would count in full or not at all:
-none is drawn within the turns, its time is measured by itself and added. With `--results` turns are kept in a file, and all that lie
-there are counted: several short runs add up.
+Printed are, over blocks of some turns of each, the median of the ratios of the mean step to the plain one, with its 90 %
+interval (bootstrap over blocks). The watch's live line is drawn once a second, which a median over turns would count in full or
+not at all: none is drawn within the turns, its time is measured by itself and added. With `--results` turns are kept in a file,
+and all that lie there are counted: several short runs add up.
 """
 
 from __future__ import annotations

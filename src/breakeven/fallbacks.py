@@ -1,7 +1,7 @@
 """Operations that a Mac's GPU hands to the CPU, heard in PyTorch's own warning while it is listened to.
 
-With `PYTORCH_ENABLE_MPS_FALLBACK=1` an operation that Metal lacks runs on the CPU, with a copy there and one back. PyTorch warns of
-it once a process (ATen/mps/MPSFallback.mm), so the first such operation is known, and others are not.
+With `PYTORCH_ENABLE_MPS_FALLBACK=1` an operation that Metal lacks runs on the CPU, with a copy there and one back. PyTorch
+warns of it once a process (ATen/mps/MPSFallback.mm), so the first such operation is known, and others are not.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The end of a timing pass: what the numbers have become, and some more steps under settings that would spare the CPU.
 
-Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the answer's:
-they come after all of those and are told by themselves, beside the last ones before them. What it does not know: whether a setting
-helps from the first step on. Child process only.
+Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the
+answer's: they come after all of those and are told by themselves, beside the last ones before them. What it does not know:
+whether a setting helps from the first step on. Child process only.
 """
 
 from __future__ import annotations
