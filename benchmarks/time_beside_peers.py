@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -59,6 +60,7 @@ def pyperfs(setup: str, seconds: float, folder: Path) -> Measured:
     out.unlink(missing_ok=True)
     values = max(round(seconds / 0.1) - 1, 3)
     call = ["-m", "pyperf", "timeit", "-q", "-p", "1", "-w", "1", "-n", str(values), "--min-time", "0.1"]
+    call += ["--inherit-environ", ",".join(os.environ)]  # threads and paths as for the others
     python([*call, "-o", str(out), "-s", setup, STATEMENT])
     import pyperf
 
