@@ -13,7 +13,6 @@ from statistics import median
 from typing import Any, Final
 
 from breakeven.capture.request import Beside, Decayed
-from breakeven.capture.series import Series
 from breakeven.units import NS_PER_S
 
 #: Elements of a tensor that are looked at.
@@ -23,6 +22,8 @@ _SHARE: Final = 0.001
 #: Steps of the tail for one setting: the first ones, which find other caches and threads, are left out.
 _WARM: Final = 2
 _STEPS: Final = 20
+#: Steps before it that they are held against.
+LAST: Final = _STEPS
 #: Longest tail for one setting, and fewest steps that have to fit into it.
 _LONGEST_NS: Final = NS_PER_S
 _FEWEST: Final = 5
@@ -37,6 +38,7 @@ class Tail:
     Attributes:
         decayed: tensors that hold denormal numbers, once it was looked for them.
         found: steps under each setting, beside those before.
+        runs: it has begun.
     """
 
     def __init__(self, optimizers: Callable[[], Iterable[Any]]) -> None:  # torch's optimizers
@@ -48,34 +50,29 @@ class Tail:
         self._before: tuple[int, ...] = ()
         self._after: list[int] = []
         self._edge_ns = 0
-        self._series: Series | None = None
-        self._counted = 0
-
-    @property
-    def runs(self) -> bool:
-        """Whether it has begun."""
-        return self._series is not None
+        self.runs = False
 
     def look(self) -> None:
         """Look at the numbers; not in the hot path."""
         self.decayed = decayed(self._optimizers())
 
-    def begin(self, series: Series, clock: Callable[[], int]) -> bool:
-        """Look at the numbers, and begin where a setting is worth some steps; whether it did."""
+    def begin(self, before: tuple[int, ...], clock: Callable[[], int]) -> bool:
+        """Look at the numbers, and begin where a setting is worth some steps; whether it did.
+
+        Args:
+            before: the last steps that count, ns.
+            clock: as the steps are timed by.
+        """
         self.look()
         self._left = _settings(bool(self.decayed))
-        usual = median(series.samples[-_STEPS:]) if series.samples else 0
-        if not self._left or len(series.samples) < _FEWEST or usual * (_FEWEST + _WARM) > _LONGEST_NS:
+        if not self._left or len(before) < _FEWEST or median(before) * (_FEWEST + _WARM) > _LONGEST_NS:
             return False
-        self._series, self._counted = series, len(series.samples)
-        self._before = tuple(series.samples[-_STEPS:])
+        self.runs, self._before = True, before
         self._next(clock)
         return True
 
-    def goes_on(self, series: Series, now: int, clock: Callable[[], int]) -> bool:
+    def goes_on(self, now: int, clock: Callable[[], int]) -> bool:
         """Another step has ended: whether more are wanted."""
-        if series is not self._series:
-            return True
         self._after.append(now - self._edge_ns)
         self._edge_ns = now
         kept = self._after[_WARM:]
@@ -88,16 +85,6 @@ class Tail:
         self._before = tuple(kept)
         self._next(clock)
         return True
-
-    def without(self, series: Series) -> Series:
-        """The series as it was before the tail."""
-        if series is not self._series:
-            return series
-        n = self._counted
-        return Series(
-            series.place, series.device, series.loop, series.samples[:n], series.waits[:n], series.clean[:n], series.edges,
-            series.first_ns, series.last_ns, series.open_ns, series.open_wait, series.tainted,
-        )  # fmt: skip
 
     def _next(self, clock: Callable[[], int]) -> None:
         self._name, make = self._left.pop(0)

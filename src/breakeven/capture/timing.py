@@ -7,13 +7,15 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from breakeven.capture import outcome
-from breakeven.capture.request import CPU, ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture.kernels import LONGEST_NS, Kernels
+from breakeven.capture.request import CPU, ChildSpec, Looked, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
-from breakeven.capture.tail import FLUSHED, MATCHED, Tail
+from breakeven.capture.tail import FLUSHED, LAST, MATCHED, Tail
 from breakeven.units import NS_PER_S
 
 #: A better kind of step is waited for this long where the source mentions one: a loop that prepares data is no training.
@@ -27,6 +29,8 @@ BACKWARDS: Final = frozenset({"backward"})
 TWIN_NS: Final = 8 * NS_PER_S
 MILESTONE_NS: Final = NS_PER_S
 CHOOSE_NS: Final = NS_PER_S // 4
+#: After the timing the next steps are waited for this long; what comes between them (a validation) may take the rest of the day.
+LOOK_AGAIN_S: Final = 4.0
 #: Bare `except:` clauses may swallow our ending; after this many edges the process ends where it stands.
 MOST_RAISES: Final = 3
 
@@ -46,8 +50,12 @@ class Timing:
         self._written = self._chosen = 0
         self._raised = 0
         self.warnings: list[str] = []
-        self._threads_before: int | None = None
         self.tail = Tail(lambda: [] if self.steps is None else self.steps.optimizers())
+        self._kernels = Kernels()
+        self._looked_at: Series | None = None
+        self._timed: TimedPass | None = None
+        self._looked: Looked | None = None
+        self._last: tuple[int, ...] = ()
 
     def on_edge(self, series: Series, now: int) -> None:
         """A step ended: write down, and stop here if it is enough.
@@ -57,9 +65,8 @@ class Timing:
         """
         if self._raised:
             self._stop()
-        if self.tail.runs:
-            if not self.tail.goes_on(series, now, self.clock):
-                self._stop()
+        if self._looked_at is not None:
+            self._look_on(series, now)
             return
         if self._first_edge is None:
             self._first_edge = now
@@ -68,10 +75,7 @@ class Timing:
         if pace is None:
             pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
-            self._threads_before = torch_threads()
-            if self.spec.which != CPU or not self.tail.begin(series, self.clock):
-                self._stop()
-            return
+            self._look_at(series, now)
         if now - self._written > MILESTONE_NS:
             self.save(ScriptEnd("killed", "ended before its end"))
             self._written = self.clock()
@@ -90,13 +94,15 @@ class Timing:
 
     def result(self, end: ScriptEnd) -> TimedPass:
         """What has been learned so far."""
+        if self._timed is not None:
+            return self._with_tail(replace(self._timed, looked=self._looked))
         steps = self.steps
         best = [] if steps is None else steps.best()
         if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
             for series in best:
                 series.close(self.clock(), steps.wait_ns)  # the last of the user's own steps ends with the script
         found = [s for s in best if s.samples]
-        groups = [self.tail.without(s).group(None if steps is None else steps.loop_line(s)) for s in found]
+        groups = [s.group(None if steps is None else steps.loop_line(s)) for s in found]
         unit, principal = self._principal(groups, end)
         if principal is not None and principal not in groups:
             groups.append(principal)
@@ -105,16 +111,16 @@ class Timing:
             steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
             extra = max(0, principal.samples_ns[0] - steady)
         segments = self._segments() if unit == "run" else ()
-        return TimedPass(
+        timed = TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), self.threads, tuple(dict.fromkeys(self.warnings)), self.versions,
-            segments, self.tail.decayed, self.tail.found.get(MATCHED), self.tail.found.get(FLUSHED),
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), tuple(dict.fromkeys(self.warnings)), self.versions,
+            segments,
         )  # fmt: skip
+        return self._with_tail(timed)
 
-    @property
-    def threads(self) -> int | None:
-        """Threads that PyTorch uses inside one operation, as the script has them; None: it is not loaded."""
-        return self._threads_before if self.tail.runs else torch_threads()
+    def _with_tail(self, timed: TimedPass) -> TimedPass:
+        found = self.tail.found
+        return replace(timed, decayed=self.tail.decayed, matched=found.get(MATCHED), flushed=found.get(FLUSHED))
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
         """The group with most time; one on the accelerator goes before its CPU twin."""
@@ -157,11 +163,50 @@ class Timing:
             return bool(best) and best[0] is series
         return True
 
+    def _look_at(self, series: Series, now: int) -> None:
+        """The timing is done: a few more steps under the profiler, and under settings that would spare the CPU; else stop."""
+        self.save(done := ScriptEnd("budget"))
+        timed = self.result(done)
+        if self.spec.which != CPU or timed.unit == "run":
+            self._stop()
+        self._looked_at, self._timed = series, timed
+        self._last = tuple(series.samples[-LAST:])
+        self._wait_at_most()
+        short = bool(series.samples) and series.samples[-1] <= LONGEST_NS
+        if not short or not self._kernels.begin(self.clock()):
+            self._begin_tail()
+
+    def _look_on(self, series: Series, now: int) -> None:
+        if series is not self._looked_at:
+            return
+        if self.tail.runs:
+            if not self.tail.goes_on(now, self.clock):
+                self._patience.cancel()
+                self._stop()
+        elif self._kernels.edge(now):
+            self._looked = self._kernels.end()
+            self._begin_tail()
+
+    def _begin_tail(self) -> None:
+        self._patience.cancel()
+        if not self.tail.begin(self._last, self.clock):
+            self._stop()
+        self._wait_at_most()
+
+    def _wait_at_most(self) -> None:
+        self._patience = threading.Timer(LOOK_AGAIN_S, self._leave)
+        self._patience.daemon = True
+        self._patience.start()
+
+    def _leave(self) -> None:
+        """End here, where the script cannot be made to: what was timed stands."""
+        self.save(ScriptEnd("budget"))
+        os._exit(0)
+
     def _stop(self) -> None:
         self._raised += 1
         if self._raised > MOST_RAISES or threading.current_thread() is not threading.main_thread():
-            self.save(ScriptEnd("budget"))
-            os._exit(0)
+            self._leave()
         if self._raised == 1:
             self.save(ScriptEnd("budget"))
         raise StopAtEdge
