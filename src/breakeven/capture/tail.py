@@ -1,4 +1,5 @@
-"""The end of a timing pass: what the numbers have become, and some more steps under settings that would spare the CPU.
+"""The end of a timing pass: what the numbers have become, and some more steps under a profiler, and under settings that would
+spare the CPU.
 
 Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the
 answer's: they come after all of those and are told by themselves, beside the last ones before them. What it does not know:
@@ -12,7 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any, Final
 
-from breakeven.capture.request import Beside, Decayed
+from breakeven.capture.kernels import LONGEST_NS, Kernels
+from breakeven.capture.request import Beside, Decayed, Looked
+from breakeven.capture.series import Series
 from breakeven.units import NS_PER_S
 
 #: Elements of a tensor that are looked at.
@@ -22,8 +25,6 @@ _SHARE: Final = 0.001
 #: Steps of the tail for one setting: the first ones, which find other caches and threads, are left out.
 _WARM: Final = 2
 _STEPS: Final = 20
-#: Steps before it that they are held against.
-LAST: Final = _STEPS
 #: Longest tail for one setting, and fewest steps that have to fit into it.
 _LONGEST_NS: Final = NS_PER_S
 _FEWEST: Final = 5
@@ -37,42 +38,56 @@ class Tail:
 
     Attributes:
         decayed: tensors that hold denormal numbers, once it was looked for them.
+        looked: what the operations of a step take; None: not looked at.
         found: steps under each setting, beside those before.
-        runs: it has begun.
     """
 
     def __init__(self, optimizers: Callable[[], Iterable[Any]]) -> None:  # torch's optimizers
         self.decayed: tuple[Decayed, ...] = ()
+        self.looked: Looked | None = None
         self.found: dict[str, Beside] = {}
+        self._kernels: Kernels | None = None
         self._optimizers = optimizers
         self._left: list[Setting] = []
         self._name: str | None = None
         self._before: tuple[int, ...] = ()
         self._after: list[int] = []
         self._edge_ns = 0
-        self.runs = False
+        self._series: Series | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has begun."""
+        return self._series is not None
 
     def look(self) -> None:
         """Look at the numbers; not in the hot path."""
         self.decayed = decayed(self._optimizers())
 
-    def begin(self, before: tuple[int, ...], clock: Callable[[], int]) -> bool:
-        """Look at the numbers, and begin where a setting is worth some steps; whether it did.
-
-        Args:
-            before: the last steps that count, ns.
-            clock: as the steps are timed by.
-        """
+    def begin(self, series: Series, clock: Callable[[], int]) -> bool:
+        """Look at the numbers, and begin where more steps can tell something; whether it did."""
         self.look()
-        self._left = _settings(bool(self.decayed))
-        if not self._left or len(before) < _FEWEST or median(before) * (_FEWEST + _WARM) > _LONGEST_NS:
+        self._before = tuple(series.samples[-_STEPS:])
+        usual = median(self._before) if self._before else 0
+        few = len(series.samples) < _FEWEST or usual * (_FEWEST + _WARM) > _LONGEST_NS
+        self._left = [] if few else _settings(bool(self.decayed))
+        kernels = Kernels()
+        if usual <= LONGEST_NS and kernels.begin(clock()):
+            self._kernels = kernels
+        elif not self._next(clock):
             return False
-        self.runs, self._before = True, before
-        self._next(clock)
+        self._series = series
         return True
 
-    def goes_on(self, now: int, clock: Callable[[], int]) -> bool:
+    def goes_on(self, series: Series, now: int, clock: Callable[[], int]) -> bool:
         """Another step has ended: whether more are wanted."""
+        if series is not self._series:
+            return True
+        if self._kernels is not None:
+            if self._kernels.edge(now):
+                self.looked, self._kernels = self._kernels.end(), None
+                return self._next(clock)
+            return True
         self._after.append(now - self._edge_ns)
         self._edge_ns = now
         kept = self._after[_WARM:]
@@ -80,17 +95,17 @@ class Tail:
             return True
         assert self._name is not None
         self.found[self._name] = Beside(self._before, tuple(kept))
+        self._before = tuple(kept)
+        return self._next(clock)
+
+    def _next(self, clock: Callable[[], int]) -> bool:
         if not self._left:
             return False
-        self._before = tuple(kept)
-        self._next(clock)
-        return True
-
-    def _next(self, clock: Callable[[], int]) -> None:
         self._name, make = self._left.pop(0)
         make()
         self._after = []
         self._edge_ns = clock()
+        return True
 
 
 def decayed(optimizers: Iterable[Any]) -> tuple[Decayed, ...]:  # torch's optimizers
