@@ -31,7 +31,19 @@ from breakeven.workflows.cpu_side import step_of
 
 @dataclass(frozen=True)
 class Asked:
-    """A request, found and checked."""
+    """A request, found and checked.
+
+    Attributes:
+        script: what the report calls it.
+        grid: the axes.
+        job: how a cell is run.
+        gpus: that are predicted.
+        host: the machine that they sit in; None: this one.
+        offers: the price list.
+        epoch: samples of an epoch; None: not known.
+        measure: cells to time; None: as many as the grid needs.
+        seconds: time for which a cell is timed.
+    """
 
     script: str
     grid: Grid
@@ -41,6 +53,7 @@ class Asked:
     offers: tuple[Offer, ...]
     epoch: int | None = None
     measure: int | None = None
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True)
