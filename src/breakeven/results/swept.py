@@ -105,12 +105,25 @@ class ContourPoint:
 
 @dataclass(frozen=True)
 class Contour:
-    """The line on the map of two parameters."""
+    """The line on the map of two parameters where the CPU and a GPU take equally long.
+
+    Attributes:
+        x: the parameter across.
+        y: the parameter up.
+        gpu: the device.
+        points: where it meets the grid's own values of `y`.
+        lines: the whole of it, each part as points (x, y); empty: one of the two wins everywhere.
+        surely: the line beyond which the GPU wins in 95 % of the draws.
+        hardly: the line beyond which it wins in 5 % of them; the two hold the 90 % band.
+    """
 
     x: str
     y: str
     gpu: str
     points: tuple[ContourPoint, ...]
+    lines: tuple[tuple[tuple[float, float], ...], ...] = ()
+    surely: tuple[tuple[tuple[float, float], ...], ...] = ()
+    hardly: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Final
 Step = tuple[int, ...]
 
 #: A step that has less of itself in common with the others than this is another step.
-LEAST_SHARED: Final = 0.5
+LEAST_SHARED: Final = 0.25
 #: Steps of more operations than this are only taken where they are equal: looking for what they share would take seconds.
 MOST_ROWS: Final = 4000
 

@@ -153,7 +153,8 @@ def _asked(request: SweepRequest, axes: Grid, bound: tuple[Found, ...], name: st
     listed = offers(Path(request.prices) if request.prices else None)
     host = None if request.host is None else host_name(request.host)
     return Asked(
-        name, axes, Job(_capture(request), bound), gpus, host, listed, request.epoch, request.measure, request.seconds or SECONDS
+        name, axes, Job(_capture(request), bound), gpus, host, listed, request.epoch, request.measure,
+        max(request.seconds or SECONDS, SECONDS),
     )  # fmt: skip
 
 
