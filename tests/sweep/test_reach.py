@@ -47,7 +47,8 @@ def test_where_no_cell_is_long_the_corners_are_run() -> None:
 def test_the_first_cells_are_the_smallest_and_the_middle_of_each_choice_of_words() -> None:
     of = grid(["cell=rnn,lstm", "hidden=16:256:x2"])
     assert [of.cells[at] for at in first(of)] == [("rnn", 16), ("rnn", 64), ("lstm", 16), ("lstm", 64)]
-    assert [of.cells[at] for at in first(grid(["cell=rnn,lstm"]))] == [("rnn",), ("lstm",)]
+    words = grid(["cell=rnn,lstm"])
+    assert [words.cells[at] for at in first(words)] == [("rnn",), ("lstm",)]
 
 
 def test_of_the_sums_that_agree_the_longest_is_taken() -> None:

@@ -164,6 +164,7 @@ class Cost:
         usd_per_million: of a million samples; None: price or batch not known.
         usd_per_epoch: of an epoch; None: as above, or the samples of an epoch are not known.
         kwh_per_million: energy of a million samples at the device's power limit: the most that it draws; None: not known.
+        kwh_per_epoch: the same of an epoch; None: not known.
     """
 
     device: str
@@ -174,6 +175,7 @@ class Cost:
     usd_per_million: Interval | None
     usd_per_epoch: Interval | None
     kwh_per_million: float | None
+    kwh_per_epoch: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Recordings of several cells laid side by side: the same operations in the same order, with other sizes.
 
 Whole steps that issue the same operations in every cell are taken where there are any; else what all steps have in common
-(`shared_rows.py`), and what only some have (sentences of other lengths unpack in more pieces) is kept apart. Where that is most of
-a step (a loop over time steps whose length is the parameter), nothing can be laid side by side.
+(`shared_rows.py`), and what only some have (sentences of other lengths unpack in more pieces) is kept apart. Where that is most
+of a step (a loop over time steps whose length is the parameter), nothing can be laid side by side.
 """
 
 from __future__ import annotations

@@ -1,13 +1,14 @@
 """The line between CPU and GPU on a map of two parameters: where the lead of one over the other is zero, and its 90 % band.
 
-The lead is known on a lattice finer than the grid; between two of its points the zero is found on the straight line of logarithms,
-and marching squares (Lorensen and Cline 1987, in two dimensions) joins the zeros. What it does not know: an island that is
-smaller than a square of the lattice.
+The lead is known on a lattice finer than the grid; between two of its points the zero is found on the straight line of
+logarithms, and marching squares (Lorensen and Cline 1987, in two dimensions) joins the zeros. What it does not know: an
+island that is smaller than a square of the lattice.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -69,7 +70,7 @@ def _fine(axis: Axis) -> Floats:
     """The axis's values and equal steps of logarithms between them."""
     values = np.array(axis.values, dtype=float)
     each = max(1, (_ALONG - 1) // (len(values) - 1))
-    parts = [np.geomspace(a, b, each, endpoint=False) for a, b in zip(values[:-1], values[1:], strict=True)]
+    parts = [np.geomspace(a, b, each, endpoint=False) for a, b in pairwise(values)]
     return np.concatenate([*parts, values[-1:]])
 
 

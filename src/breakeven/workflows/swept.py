@@ -150,7 +150,8 @@ def answer(asked: Asked, found: Swept, table: pl.DataFrame, warnings: Sequence[s
     kernels = max((part.model.kernels or 0 for part in found.parts), default=0) or None
     return SweepReport(
         script=asked.script, parameters=_parameters(asked), cells=cells, crossings=tuple(crossed),
-        contours=contours(found.parts[0].model, crossed, found.parts[0].words) if found.parts else (), paybacks=paybacks(cells, kernels),
+        contours=contours(found.parts[0].model, crossed, found.parts[0].words) if found.parts else (),
+        paybacks=paybacks(cells, kernels),
         costs=costs(cells, asked.gpus, asked.offers, cpu.cores, asked.epoch), checks=tuple(checks),
         runs={
             "cells": len(cells), "timed": sum(r.step_ms is not None for r in found.rans),
