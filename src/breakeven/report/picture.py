@@ -152,7 +152,7 @@ def _map(report: SweepReport, x: str, y: str, colours: Any) -> Any:
     )  # fmt: skip
     layers = [cells, *_contours(report, x, y, colours, log)]
     subtitle = "lines: break-even with the CPU; dashed: where the GPU wins in 5 % and 95 % of the draws"
-    title = altair.Title(f"Fastest device over {x} and {y}", **({"subtitle": subtitle} if len(layers) > 1 else {}))
+    title = altair.Title(f"Fastest device over {x} and {y}", subtitle=subtitle if len(layers) > 1 else altair.Undefined)
     return altair.layer(*layers).properties(width=_SIZE, height=_SIZE, title=title)
 
 

@@ -230,7 +230,7 @@ def scaled(
     hosts = [times_at(cell.stream, cost, rate) for cell, cost in zip(aligned.cells, each, strict=True)]
     plan = schedule(aligned.step, each[0], times_at(aligned.step, each[0], rate))
     first = replace(plan, source=None, limits=None)
-    runs = np.unique(plan.row[plan.engine >= 0])
+    runs = np.unique(plan.row[plan.engine >= 0]).astype(np.int64)
     apart = [_apart(cell, cost, host, runs) for cell, cost, host in zip(aligned.cells, each, hosts, strict=True)]
     odd = np.stack([_of_rows(cell, cost, aligned.odd) for cell, cost in zip(aligned.cells, each, strict=True)], axis=1)
     pairs = list(zip(aligned.cells, hosts, strict=True))
@@ -268,7 +268,8 @@ def _apart(cell: Recording, costs: CallCosts, host: HostTimes, runs: Ints) -> _A
         if len(runs):
             device = np.nan_to_num(costs.device_ns[:, call[apart]]) / len(cell.shared)
             to = runs[np.minimum(np.searchsorted(runs, before), len(runs) - 1)]
-            np.add.at(found.device_ns, (slice(None), to), device)
+            for one, more in zip(found.device_ns, device, strict=True):
+                np.add.at(one, to, more)
     return found
 
 
