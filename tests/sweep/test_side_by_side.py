@@ -83,6 +83,17 @@ def test_what_only_some_steps_hold_keeps_its_time_on_the_device_and_on_the_host(
     assert np.allclose(steps.mid, own, rtol=0.05)
 
 
+@pytest.mark.parametrize(("pieces", "way"), [((4, 4), "scaled"), ((60, 60), "interpolated")])
+def test_the_check_sees_the_host_s_time_of_what_is_interpolated(pieces: tuple[int, int], way: str) -> None:
+    of = grid(["batch=8:64:x2", "width=32:128:x2"])
+    cells = {(8, 32): (4, 4), (64, 128): (5, 5), (8, 128): (4, 4), (64, 32): (5, 5)}
+    rans = [Ran(of.cells.index(c), c, c, ran(of, c).step_ms, c[0], uneven(*c, p)) for c, p in cells.items()]
+    held = Ran(of.cells.index((16, 64)), (16, 64), (16, 64), None, None, uneven(16, 64, pieces))
+    found = model(of, [*rans, held], machine("t4"))
+    assert found.how == {"Tesla T4": way}
+    assert way != "scaled" or "what all steps share) holds: kernels or steps" in found.checks[-1].sentence
+
+
 def test_equal_steps_are_still_taken_whole() -> None:
     side = aligned([stream(16, 32), stream(64, 32)])
     assert side is not None

@@ -62,6 +62,11 @@ class Aligned:
     kernel: Ints
     odd: tuple[int, ...]
 
+    @property
+    def partly(self) -> bool:
+        """Whether some steps hold more than what all share."""
+        return any(len(rows) for cell in self.cells for rows in cell.apart)
+
 
 @dataclass(frozen=True)
 class Recording:
