@@ -96,8 +96,14 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
         base.mark_line(strokeDash=[4, 2]).encode(y=y),
         base.transform_filter("datum.source == 'measured'").mark_point(filled=True, size=45).encode(y=y),
     ]
-    crossed = [
-        {"x": c.value, "device": c.gpu, "low": c.low, "high": c.high}
+    along = next(p.values for p in report.parameters if p.name == name)
+    crossed = [  # an end of the interval that lies outside the range is drawn to the range's end
+        {
+            "x": c.value,
+            "device": c.gpu,
+            "low": along[0] if c.low is None else c.low,
+            "high": along[-1] if c.high is None else c.high,
+        }
         for c in report.crossings
         if c.parameter == name and c.value is not None and all(c.at.get(n) == v for n, v in held.items())
     ]
