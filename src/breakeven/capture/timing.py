@@ -36,6 +36,7 @@ class Timing:
     def __init__(self, spec: ChildSpec, clock: Callable[[], int], torch_version: str) -> None:
         self.spec, self.clock, self.pid = spec, clock, os.getpid()
         self.versions = {"python": platform.python_version(), "torch": torch_version, "platform": platform.platform()}
+        self.warnings: tuple[str, ...] = ()
         self.steps: Steps | None = None
         self.named: Mapping[str, None] = {}
         self.batch = Batch()
@@ -94,7 +95,7 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), self.warnings, self.versions, segments,
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:

@@ -57,7 +57,7 @@ def race(request: RaceRequest, on_progress: Callable[[str], None] = lambda text:
         NoAnswer: no training step ended.
     """
     asked = CaptureRequest(request.script, request.args, mark=request.mark)
-    found = target.resolve(asked)
+    found = target.resolve_own(asked)
     file = os.path.abspath(found.file) if found.file is not None else found.name
     asked = replace(asked, target=found.name, cwd=os.getcwd())
     versions = []
