@@ -15,7 +15,7 @@ from breakeven.measure.backends.protocol import Backend
 from breakeven.measure.known import find_backend
 from breakeven.measure.watching.checks import checks
 from breakeven.measure.watching.clocks import Clocks
-from breakeven.measure.watching.ears import Ears
+from breakeven.measure.watching.ears import ROUND, Ears
 from breakeven.measure.watching.rhythm import PARTS, Rhythm
 from breakeven.measure.watching.traps import traps
 from breakeven.results.records import Finding, Interval, Share
@@ -37,7 +37,7 @@ class Session:
         every_ns: time between two calls of `on_look`.
         on_look: told at a step's edge that it is time to look.
         backend: the device; None: found by the first optimizer's parameters.
-        loader: what is looped over, where there is something.
+        loader: what is looped over, where there is something: by its rounds a step ends where the watch itself is looped over.
     """
 
     def __init__(
@@ -45,7 +45,7 @@ class Session:
     ) -> None:  # the caller's globals hold anything
         self.backend: Backend | None = backend
         self.rhythm = Rhythm((backend or Cpu()).clock_ns)
-        self.ears = Ears(self.rhythm, self._edge, rounds=loader is not None)
+        self.ears = Ears(self.rhythm, self._edge)
         self.clocks = Clocks(self.rhythm, names)
         self._every_ns, self._on_look = every_ns, on_look
         self._look_at = self.rhythm.began + every_ns
@@ -74,6 +74,7 @@ class Session:
     def through(self, values: Iterable[T]) -> Iterator[T]:
         """The values of a loop, each round a step."""
         clock, ears = self.rhythm.clock, self.ears
+        ears.hear_rounds()
         following = iter(values)
         first = True
         while True:
@@ -87,7 +88,7 @@ class Session:
                 return
             if first:
                 first = False
-                if self.ears.rank == 1:
+                if ears.rank == ROUND:
                     self.rhythm.open = began
             ears.fetched(clock() - began)
             yield value
