@@ -111,7 +111,9 @@ def check(result: CaptureResult, at: str, processes: int = 1) -> None:
     assert result.cpu.unit == "step"
     assert result.cpu.principal.place.file.endswith("train.py")
     assert Path(result.cpu.principal.place.file).read_text().splitlines()[result.cpu.principal.place.line - 1].strip() == at
-    told = "train.py was run in the launcher's place" + (f", and alone: the launcher asks for {processes} processes" if processes > 1 else "")
+    told = "train.py was run in the launcher's place" + (
+        f", and alone: the launcher asks for {processes} processes" if processes > 1 else ""
+    )
     assert any(said.endswith(told + ".") for said in result.cpu.warnings), result.cpu.warnings
 
 

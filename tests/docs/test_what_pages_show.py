@@ -24,8 +24,8 @@ VERBS = {command.name for command in COMMANDS}
 
 #: What words of a page stand for.
 STANDS_FOR = {
-    "SCRIPT": "train.py", "FILE": "trace.json.gz", "RUN": "runs/monday", "A": "runs/monday", "B": "runs/tuesday", "OPS.csv": "ops.csv",
-    "NAME": "t4",
+    "SCRIPT": "train.py", "FILE": "trace.json.gz", "RUN": "runs/monday", "A": "runs/monday", "B": "runs/tuesday",
+    "OPS.csv": "ops.csv", "NAME": "t4",
 }  # fmt: skip
 #: What is not run, and why.
 NOT_HERE = {

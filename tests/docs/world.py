@@ -1,4 +1,4 @@
-"""The folder that the pages speak of: a script, a module, a package, a table of operations, a trace, examples; and answers kept."""
+"""The folder that the pages speak of: a script, a package, a table of operations, a trace, the examples; and answers kept."""
 
 from __future__ import annotations
 

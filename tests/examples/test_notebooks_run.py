@@ -1,4 +1,4 @@
-"""The tutorials among the examples: each runs from top to bottom in a real kernel, says what its text says, and is kept without outputs."""
+"""The tutorials among the examples run from top to bottom in a real kernel, and are kept without what they put out."""
 
 from __future__ import annotations
 

@@ -21,7 +21,9 @@ def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; Keras' own
     keras = framework("keras", "Keras", "keras")
     if keras.backend.backend() != "torch":
         raise InputError(f"Keras runs on {keras.backend.backend()} here; set KERAS_BACKEND=torch before it is imported")
-    return watching(keras.callbacks.Callback, {"on_train_begin": begin, "on_train_batch_begin": _batch, "on_train_end": end}, options)
+    return watching(
+        keras.callbacks.Callback, {"on_train_begin": begin, "on_train_batch_begin": _batch, "on_train_end": end}, options
+    )
 
 
 def _batch(watched: Watch[Any], *_: object, **__: object) -> None:

@@ -1,8 +1,8 @@
 """Launchers: programs that start Python on the training script (`accelerate launch`, `torchrun`, `fabric run`, `python`).
 
-A launcher is run as it is until it starts Python; that call then runs in this process, with the environment that the launcher made
-for it. Several processes become one: the first, alone in its world. Not followed: launchers that start no Python of their own
-accord (`mpirun`, `srun`), and processes that the user's script itself starts.
+A launcher is run as it is until it starts Python on a file of the user's; that then runs in this process, with the environment that
+the launcher made for it. Several processes become one: the first, alone in its world. Not followed: launchers that are not written
+in Python (`mpirun`, `srun`), and processes that the user's script itself starts.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def python_call(words: Sequence[str]) -> PythonCall | None:
 
 
 def console_script(name: str) -> Path | None:
-    """The Python script that a bare word starts in a shell, beside this Python before elsewhere on the path; None: there is none."""
+    """The Python script that a bare word starts in a shell, beside this Python or else on the path; None: there is none."""
     if os.sep in name or _is_python(name):
         return None
     beside = os.path.dirname(os.path.abspath(sys.executable))

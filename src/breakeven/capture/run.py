@@ -161,7 +161,11 @@ class _Runner:
 
     def _run(self, request: CaptureRequest, which: str, place: Path, plan: Plan | None, shown: bool) -> ScriptEnd | None:
         """Run one child to its end; returns how it ended where it did not say so itself."""
-        outcome.write(str(place), outcome.SPEC, ChildSpec(request, which, str(place), self.found.module, plan, installed=self.found.installed))
+        outcome.write(
+            str(place),
+            outcome.SPEC,
+            ChildSpec(request, which, str(place), self.found.module, plan, installed=self.found.installed),
+        )
         stdin = self.stdin.open()
         with (place / "stderr").open("wb") as hidden:
             child = subprocess.Popen(
