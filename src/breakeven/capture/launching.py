@@ -1,8 +1,8 @@
 """Launchers: programs that start Python on the training script (`accelerate launch`, `torchrun`, `fabric run`, `python`).
 
-A launcher is run as it is until it starts Python on a file of the user's; that then runs in this process, with the environment that
-the launcher made for it. Several processes become one: the first, alone in its world. Not followed: launchers that are not written
-in Python (`mpirun`, `srun`), and processes that the user's script itself starts.
+A launcher is run as it is until it starts Python on a file of the user's. That then runs in this process, with the environment
+that the launcher made for it. Several processes become one: the first, alone in its world. Not followed: launchers that are not
+written in Python (`mpirun`, `srun`), and processes that the user's script itself starts.
 """
 
 from __future__ import annotations
