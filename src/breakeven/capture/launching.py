@@ -133,6 +133,7 @@ def take_place(started: StartedPython) -> str:
     if started.cwd is not None:
         os.chdir(started.cwd)
     processes = int(os.environ.get("WORLD_SIZE", "1"))
+    os.environ.pop("TORCHELASTIC_ERROR_FILE", None)  # of a folder that went with the launcher
     if "RANK" in os.environ:
         if any(name.startswith(_JOIN_BY_THEMSELVES) for name in os.environ):
             for name in (*_ALONE_IN_THE_WORLD, "MASTER_ADDR", "MASTER_PORT"):
