@@ -118,7 +118,7 @@ def check(result: CaptureResult, at: str, processes: int = 1) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("processes", [1, 2])
+@pytest.mark.parametrize("processes", [pytest.param(1, marks=pytest.mark.nightly), 2])
 def test_torchrun_is_followed_to_its_script(tmp_path: Path, processes: int) -> None:
     alone = "assert os.environ['RANK'] == os.environ['LOCAL_RANK'] == '0' and os.environ['WORLD_SIZE'] == '1'"
     joined = "torch.distributed.init_process_group('gloo')\nassert torch.distributed.get_world_size() == 1"
@@ -131,7 +131,11 @@ def test_torchrun_is_followed_to_its_script(tmp_path: Path, processes: int) -> N
     ("target", "args"),
     [
         ("accelerate", ("launch", "--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--num_processes=1")),
-        ("accelerate.commands.launch", ("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--num_processes=1")),
+        pytest.param(
+            "accelerate.commands.launch",
+            ("--num_machines=1", "--mixed_precision=no", "--dynamo_backend=no", "--num_processes=1"),
+            marks=pytest.mark.nightly,
+        ),
     ],
 )
 def test_accelerate_is_followed_to_its_script(
@@ -143,7 +147,7 @@ def test_accelerate_is_followed_to_its_script(
     check(launched(tmp_path, ACCELERATED, target, *args, "train.py", "--lr", "0.1"), "sgd.step()")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_fabric_is_followed_to_its_script(tmp_path: Path) -> None:
     if importlib.util.find_spec("lightning") is None:
         pytest.skip("lightning is not installed")
