@@ -103,7 +103,7 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["train.py", "--json", "./train.py"], "that is the file to be read"),
         (["train.py", "--epochs", "3"], "the script's own arguments go after --"),
         ([], "Missing argument 'SCRIPT'"),
-        (["-m", "train.py"], "no such script"),
+        (["-m", "train.py"], "-m train.py: give a module's dotted name"),
         (["-m", "lab/train"], "-m lab/train: give a module's dotted name"),
         (["--", "python", "-m", "no_such_module_x"], "no_such_module_x: no such script"),
     ],

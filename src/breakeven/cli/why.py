@@ -101,7 +101,7 @@ def _program(script: str, args: list[str], module: bool) -> tuple[str, list[str]
     call = python_call(["python", "-m", script, *args] if module else [script, *args])
     if call is None or (not module and Path(script).is_file()):
         return script, args
-    if call.module and not all(part.isidentifier() for part in call.target.split(".")):
+    if call.module and (call.target.endswith(".py") or not all(part.isidentifier() for part in call.target.split("."))):
         raise InputError(f"-m {call.target}: give a module's dotted name, such as lab.train")
     return call.target, list(call.args)
 
