@@ -14,6 +14,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -97,7 +98,7 @@ def console_script(name: str) -> Path | None:
         return None
     beside = os.path.dirname(os.path.abspath(sys.executable))
     found = shutil.which(name, path=os.pathsep.join([beside, os.environ.get("PATH", os.defpath)]))
-    if found is None:
+    if found is None or not os.access(found, os.R_OK):
         return None
     with open(found, "rb") as handle:
         first = handle.readline(500)
@@ -106,7 +107,7 @@ def console_script(name: str) -> Path | None:
 
 @contextmanager
 def following() -> Iterator[None]:
-    """While it lasts, who starts Python on a file of the user's by `subprocess` gets `StartedPython`."""
+    """While it lasts, the main thread gets `StartedPython` where it starts Python on a file of the user's by `subprocess`."""
     begin = subprocess.Popen.__init__
     signature = inspect.signature(begin)
 
@@ -114,7 +115,7 @@ def following() -> Iterator[None]:
         asked = signature.bind(self, *args, **named).arguments
         words = asked["args"]
         call = None if isinstance(words, (str, bytes, os.PathLike)) else python_call([os.fsdecode(word) for word in words])
-        if call is not None and _is_users(call):
+        if call is not None and _is_users(call) and threading.current_thread() is threading.main_thread():
             raise StartedPython(call, asked.get("env"), asked.get("cwd"))
         begin(self, *args, **named)
 

@@ -61,6 +61,7 @@ def run_child(path: str) -> None:
 def _run(spec: ChildSpec, finder: marks.MarkingFinder, running: Pass) -> None:
     """The script; where that is a launcher, the script that it starts."""
     loaded = program.load(spec.request.target, spec.module, spec.request.args, finder)
+    beside = sys.path[0]
     if not spec.installed:
         program.run(loaded)
         return
@@ -72,7 +73,7 @@ def _run(spec: ChildSpec, finder: marks.MarkingFinder, running: Pass) -> None:
         started = found.with_traceback(None)  # what the launcher held, such as its ports, goes with its frames
     running.warnings = (*running.warnings, launching.take_place(started))
     _on_terminate(running)  # launchers catch signals for their processes
-    sys.path.remove(os.path.dirname(spec.request.target) if not spec.module else spec.request.cwd or os.getcwd())
+    sys.path.remove(beside)
     call = started.call
     finder.follow(os.getcwd() if call.module else os.path.dirname(os.path.abspath(call.target)))
     target = call.target if call.module else os.path.abspath(call.target)
