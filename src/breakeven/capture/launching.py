@@ -79,10 +79,9 @@ def python_call(words: Sequence[str]) -> PythonCall | None:
     at = 1
     while at < len(words) and words[at].startswith("-") and words[at] != "-":
         word = words[at]
-        if word.startswith("-m") and not word.startswith("--"):
-            name, rest = (word[2:], words[at + 1 :]) if len(word) > 2 else (words[at + 1 : at + 2], words[at + 2 :])
-            found = name if isinstance(name, str) else "".join(name)
-            return PythonCall(found, True, tuple(rest)) if found else None
+        if word.startswith("-m"):
+            rest = [word[2:], *words[at + 1 :]] if len(word) > 2 else list(words[at + 1 :])
+            return PythonCall(rest[0], True, tuple(rest[1:])) if rest else None
         if word in _WITH_VALUE:
             at += 2
         elif _ALONE.match(word) or word.startswith(("-W", "-X")):
