@@ -58,6 +58,7 @@ def ask_why(
     from breakeven.machine.gpus import find_gpu
     from breakeven.machine.hosts import host_name
     from breakeven.notebook.handing import CELL, gather, write
+    from breakeven.workflows.shown_paths import with_shown_paths
     from breakeven.workflows.why import WhyRequest
     from breakeven.workflows.why import why as answer
 
@@ -70,7 +71,7 @@ def ask_why(
         request = WhyRequest(
             str(script), gpus=gpus, host=host, steps=asked.steps, seconds=asked.seconds, quiet=True, named=bool(asked.gpu)
         )
-        report = answer(request, on_progress)
+        report = with_shown_paths(answer(request, on_progress), Path(folder))
     return WhyShown(replace(report, script=CELL))
 
 
