@@ -22,13 +22,14 @@ from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
 from breakeven.children import die_with_parent
+from breakeven.fallbacks import Fallback, listen
 
 
 class Pass(Protocol):
     """What both kinds of pass do."""
 
     pid: int
-    warnings: tuple[str, ...]  # what is to be told of how the script was run
+    warnings: list[str]  # what is to be told of how the script was run
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended: write down what was learned."""
@@ -71,7 +72,7 @@ def _run(spec: ChildSpec, finder: marks.MarkingFinder, running: Pass) -> None:
         return
     except launching.StartedPython as found:
         started = found.with_traceback(None)  # what the launcher held, such as its ports, goes with its frames
-    running.warnings = (*running.warnings, launching.take_place(started))
+    running.warnings.append(launching.take_place(started))
     _on_terminate(running)  # launchers catch signals for their processes
     sys.path.remove(beside)
     call = started.call
@@ -119,7 +120,12 @@ def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], 
     timing.steps, timing.named, timing.batch = steps, asked.named, hooks.listen(steps, clock)
     timing.look_at_batch = lambda: hooks.catch_batch(timing.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    listen(is_user, lambda found: timing.warnings.append(_at_line(found)))  # for as long as the process lasts
     return timing
+
+
+def _at_line(found: Fallback) -> str:
+    return f"Line {found.line}: {found.sentence}" if found.line is not None else found.sentence
 
 
 def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:
@@ -138,7 +144,8 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
     listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
     steps = Steps(book, listener)
     proving.words = book.words
-    hooks.listen(steps, clock)
+    proving.batch = hooks.listen(steps, clock)
+    proving.look_at_batch = lambda: hooks.catch_batch(proving.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     proving.begin()
     return proving
