@@ -39,14 +39,17 @@ def main():
     asked, _own = parser.parse_known_args()
     net = Net().to("cuda")
     adam = torch.optim.Adam(net.parameters(), lr=asked.lr)
+    samples = torch.utils.data.TensorDataset(torch.randn(25600, 8))
+    loader = torch.utils.data.DataLoader(samples, batch_size=batch_size)
     losses = []
-    for _ in range(400):
-        x = torch.randn(batch_size, 8).to("cuda")
-        adam.zero_grad()
-        loss = (net(x) - x.sum(1, keepdim=True)).square().mean()
-        loss.backward()
-        adam.step()
-        losses.append(loss.item())
+    for epoch in range(1000):
+        for (x,) in loader:
+            x = x.to("cuda")
+            adam.zero_grad()
+            loss = (net(x) - x.sum(1, keepdim=True)).square().mean()
+            loss.backward()
+            adam.step()
+            losses.append(loss.item())
 
 
 if __name__ == "__main__":
