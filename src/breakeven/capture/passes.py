@@ -16,7 +16,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from breakeven.capture import guard, marks, outcome, program, redirect
+from breakeven.capture import guard, launching, marks, outcome, program, redirect
 from breakeven.capture.request import CPU, PROOF, VIRTUAL, ChildSpec, ScriptEnd
 from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
@@ -29,6 +29,7 @@ class Pass(Protocol):
     """What both kinds of pass do."""
 
     pid: int
+    warnings: list[str]  # what is to be told of how the script was run
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended: write down what was learned."""
@@ -41,14 +42,14 @@ def run_child(path: str) -> None:
     die_with_parent()
     overlay = _protect(spec)
     book = marks.Book()
-    root = os.getcwd() if spec.module else os.path.dirname(request.target)
+    root = os.getcwd() if spec.module or spec.installed else os.path.dirname(request.target)
     finder = marks.MarkingFinder(root, book, _split_mark(request.mark), request.substitutions)
     running = _prepare(spec, book, overlay, lambda file: file == request.target or finder.owns(file))
     _on_terminate(running)
     end, error = ScriptEnd("ok"), None
     outcome.write(spec.folder, outcome.BEGAN, None)
     try:
-        program.run(program.load(request.target, spec.module, request.args, finder))
+        _run(spec, finder, running)
         threading._shutdown()  # type: ignore[attr-defined]  # what Python does next: it waits for the script's threads
     except StopAtEdge:
         end = ScriptEnd("budget")
@@ -56,6 +57,28 @@ def run_child(path: str) -> None:
         error, end = raised, outcome.ended_by(raised)
     _tell(error, end)
     _finish(running, end)
+
+
+def _run(spec: ChildSpec, finder: marks.MarkingFinder, running: Pass) -> None:
+    """The script; where that is a launcher, the script that it starts."""
+    loaded = program.load(spec.request.target, spec.module, spec.request.args, finder)
+    beside = sys.path[0]
+    if not spec.installed:
+        program.run(loaded)
+        return
+    try:
+        with launching.following():
+            program.run(loaded)
+        return
+    except launching.StartedPython as found:
+        started = found.with_traceback(None)  # what the launcher held, such as its ports, goes with its frames
+    running.warnings.append(launching.take_place(started))
+    _on_terminate(running)  # launchers catch signals for their processes
+    sys.path.remove(beside)
+    call = started.call
+    finder.follow(os.getcwd() if call.module else os.path.dirname(os.path.abspath(call.target)))
+    target = call.target if call.module else os.path.abspath(call.target)
+    program.run(program.load(target, call.module, call.args, finder))
 
 
 def _protect(spec: ChildSpec) -> Overlay:

@@ -249,7 +249,17 @@ class Order:
 
 @dataclass(frozen=True)
 class ChildSpec:
-    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs."""
+    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs.
+
+    Attributes:
+        request: the request.
+        which: the pass.
+        folder: where its results go.
+        module: whether the target is a module's name.
+        plan: of an earlier pass.
+        order: how an arm of a proof runs.
+        installed: whether the target is no file of the user's: where it starts Python, that is followed.
+    """
 
     request: CaptureRequest
     which: str
@@ -257,3 +267,4 @@ class ChildSpec:
     module: bool
     plan: Plan | None = None
     order: Order | None = None
+    installed: bool = False

@@ -90,7 +90,7 @@ def fix(request: FixRequest, on_progress: OnProgress = lambda text: None) -> Fix
         NoAnswer: no training step ended.
     """
     capture = CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False)
-    found = target.resolve(capture)
+    found = target.resolve_own(capture)
     assert found.file is not None  # `resolve` raises where there is no source
     if request.gpu is not None:
         find_gpu(request.gpu)  # a name that is not known is said before anything runs

@@ -69,7 +69,7 @@ def race(
         NoAnswer: no training step ended.
     """
     asked = CaptureRequest(request.script, request.args, mark=request.mark)
-    found = target.resolve(asked)
+    found = target.resolve_own(asked)
     asked = replace(asked, target=found.name, cwd=os.getcwd())
     file = Path(os.path.abspath(found.file)) if found.file is not None else None
     racing = entries(asked, found.module, file, request.devices, request.vary, request.remedies)

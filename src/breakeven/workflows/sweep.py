@@ -16,7 +16,7 @@ import polars as pl
 
 from breakeven import __version__, store
 from breakeven.capture.request import CaptureRequest
-from breakeven.capture.target import resolve
+from breakeven.capture.target import resolve_own
 from breakeven.costs.host_model import host_model
 from breakeven.errors import InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.machine.gpus import find_gpu
@@ -130,7 +130,7 @@ def ask(request: SweepRequest) -> Asked:
     Raises:
         InputError: as `sweep`.
     """
-    target = resolve(_capture(request))
+    target = resolve_own(_capture(request))
     if target.file is None:
         raise InputError(f"{request.script}: its source is needed to find parameters in")
     axes = grid(request.vary)

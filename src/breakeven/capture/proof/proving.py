@@ -31,6 +31,7 @@ class Proving:
 
     def __init__(self, spec: ChildSpec, order: Order, clock: Callable[[], int]) -> None:
         self.order, self.clock, self.pid = order, clock, os.getpid()
+        self.warnings: list[str] = []
         self.watch = Watch(spec.folder, order.bytes_per_step)
         self.step = 0
         self._series: Series | None = None

@@ -25,9 +25,9 @@ class Ears:
         loss: the latest root of a backward pass, if it is a single number.
     """
 
-    def __init__(self, rhythm: Rhythm, on_edge: Callable[[int], None], rounds: bool) -> None:
+    def __init__(self, rhythm: Rhythm, on_edge: Callable[[int], None]) -> None:
         self.rhythm, self.on_edge = rhythm, on_edge
-        self.rank = ROUND if rounds else STEP
+        self.rank = STEP
         self.optimizers: list[Any] = []  # torch's
         self.loss: Any = None  # a tensor
         self._only: Any = None  # the one optimizer that ends each step: the usual case, and a short way for it
@@ -48,6 +48,11 @@ class Ears:
 
     def __exit__(self, *error: object) -> None:
         self._stack.close()
+
+    def hear_rounds(self) -> None:
+        """The watch itself is looped over from here on: its rounds are the steps, unless the user marks them."""
+        if self.rank == STEP:
+            self.rank, self._only = ROUND, None
 
     def fetched(self, took: int) -> None:
         """The watched loop waited for its next value."""
@@ -104,10 +109,10 @@ class Ears:
 
         base: Any = dataloader._BaseDataLoaderIter  # a private class
         fetch, rhythm = base.__next__, self.rhythm
-        if self.rank == ROUND:
-            return  # the watched loop is where input is waited for
 
         def following(iterator: Any) -> Any:  # a loader's iterator, and whatever it yields
+            if self.rank == ROUND:  # the watched loop is where input is waited for
+                return fetch(iterator)
             began = rhythm.clock()
             out = fetch(iterator)
             rhythm.input(rhythm.clock() - began)

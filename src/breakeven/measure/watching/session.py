@@ -16,7 +16,7 @@ from breakeven.measure.backends.protocol import Backend
 from breakeven.measure.known import find_backend
 from breakeven.measure.watching.checks import checks, fallen_back
 from breakeven.measure.watching.clocks import Clocks
-from breakeven.measure.watching.ears import Ears
+from breakeven.measure.watching.ears import ROUND, Ears
 from breakeven.measure.watching.meeting import meeting
 from breakeven.measure.watching.rhythm import PARTS, Rhythm
 from breakeven.measure.watching.traps import traps
@@ -36,7 +36,7 @@ class Session:
         every_ns: time between two calls of `on_look`.
         on_look: told at a step's edge that it is time to look.
         backend: the device; None: found by the first optimizer's parameters.
-        loader: what is looped over, where there is something.
+        loader: what is looped over, where there is something: by its rounds a step ends where the watch itself is looped over.
     """
 
     def __init__(
@@ -44,7 +44,7 @@ class Session:
     ) -> None:  # the caller's globals hold anything
         self.backend: Backend | None = backend
         self.rhythm = Rhythm(backend.clock_ns if backend is not None else perf_counter_ns)
-        self.ears = Ears(self.rhythm, self._edge, rounds=loader is not None)
+        self.ears = Ears(self.rhythm, self._edge)
         self.clocks = Clocks(self.rhythm, names)
         self._every_ns, self._on_look = every_ns, on_look
         self._look_at = self.rhythm.began + every_ns
@@ -75,6 +75,7 @@ class Session:
     def through(self, values: Iterable[T]) -> Iterator[T]:
         """The values of a loop, each round a step."""
         clock, ears = self.rhythm.clock, self.ears
+        ears.hear_rounds()
         following = iter(values)
         first = True
         while True:
@@ -88,7 +89,7 @@ class Session:
                 return
             if first:
                 first = False
-                if self.ears.rank == 1:
+                if ears.rank == ROUND:
                     self.rhythm.opened(began)
             ears.fetched(clock() - began)
             yield value
