@@ -270,6 +270,14 @@ for epoch in range(2):
     return s.script(classes, body, PARAMETERS, "from torch.utils.data import DataLoader, Dataset\n")
 
 
+def kept_workers(rng: random.Random) -> str:
+    """Mostly loaders with a worker, in one order."""
+    text = workers(rng)
+    while rng.random() < 0.9 and ("num_workers=1" not in text or "shuffle" in text):
+        text = workers(rng)
+    return text
+
+
 def inference_mode(rng: random.Random) -> str:
     s = style(rng)
     back = rng.choice(("total / len(x), hits.item()", "float(total), int(hits)", "total, hits", "round(total, 4), hits.item()"))
@@ -579,7 +587,7 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "metrics_on_device": metrics_on_device,
     "move_to_device": move_to_device,
     "no_empty_cache": no_empty_cache,
-    "persistent_workers": workers,
+    "persistent_workers": kept_workers,
     "pin_memory": loaders,
     "prefetch": workers,
     "set_to_none": set_to_none,

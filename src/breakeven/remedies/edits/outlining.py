@@ -18,7 +18,10 @@ from breakeven.remedies.edits.variables import Variable, bound, inside, names, v
 
 _CLIPS = ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.nn.utils.clip_grad.clip_grad_norm_")
 _FUNCTIONS = frozenset(
-    "cat stack mean sum tanh relu sigmoid softmax log_softmax exp log sqrt square abs matmul einsum squeeze unsqueeze".split()
+    (
+        "cat", "stack", "mean", "sum", "tanh", "relu", "sigmoid", "softmax", "log_softmax", "exp", "log", "sqrt", "square", "abs",
+        "matmul", "einsum", "squeeze", "unsqueeze",
+    )
 )
 #: Methods that move or read a tensor: they stay outside.
 _OUTSIDE = frozenset(("to", "cuda", "cpu", "any", "all", "bool", "int", "item_"))
@@ -201,7 +204,9 @@ def _is_assignment(source: Source, loop: Loop, statement: Part) -> bool:
 
 def _computes(source: Source, loop: Loop, node: cst.BaseExpression) -> bool:
     """Whether an expression does nothing but compute with tensors, apart from what is handed in."""
-    if isinstance(node, cst.Name | cst.Integer | cst.Float | cst.SimpleString) or any(x is node for x in lifts(source, loop, node)):
+    if isinstance(node, cst.Name | cst.Integer | cst.Float | cst.SimpleString):
+        return True
+    if any(one is node for one in lifts(source, loop, node)):
         return True
     if isinstance(node, cst.Attribute):
         return node.attr.value == "T" and _computes(source, loop, node.value)
