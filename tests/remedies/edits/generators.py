@@ -553,7 +553,9 @@ for i in range(11):
     <losses>.append(<loss>.item())
 """
     if rng.random() < 0.8:
-        body = body.replace("x[i + 1].mean(1).unsqueeze(0) if out.size(0) == 1 else out.mean(2).detach() * 0.5", "out.mean(2) * 0.5")
+        body = body.replace(
+            "x[i + 1].mean(1).unsqueeze(0) if out.size(0) == 1 else out.mean(2).detach() * 0.5", "out.mean(2) * 0.5"
+        )
     return s.script("", body, f"[<losses>, {PARAMETERS}]")
 
 

@@ -35,7 +35,8 @@ def compiled(source: Source, mode: str | None) -> Edited | Refused:
 
 def compiles(source: Source) -> bool:
     """Whether the script uses torch.compile already, as a call, a method or a decorator."""
-    return bool(source.calls("torch.compile") or source.methods("compile")) or any(source.meaning(one.decorator) == "torch.compile" for one in source.find(cst.Decorator))
+    decorated = any(source.meaning(one.decorator) == "torch.compile" for one in source.find(cst.Decorator))
+    return decorated or bool(source.calls("torch.compile") or source.methods("compile"))
 
 
 def objection(source: Source, model: Model) -> str | None:

@@ -19,8 +19,24 @@ from breakeven.remedies.edits.variables import Variable, bound, inside, names, v
 _CLIPS = ("torch.nn.utils.clip_grad_norm_", "torch.nn.utils.clip_grad_value_", "torch.nn.utils.clip_grad.clip_grad_norm_")
 _FUNCTIONS = frozenset(
     (
-        "cat", "stack", "mean", "sum", "tanh", "relu", "sigmoid", "softmax", "log_softmax", "exp", "log", "sqrt", "square", "abs",
-        "matmul", "einsum", "squeeze", "unsqueeze",
+        "cat",
+        "stack",
+        "mean",
+        "sum",
+        "tanh",
+        "relu",
+        "sigmoid",
+        "softmax",
+        "log_softmax",
+        "exp",
+        "log",
+        "sqrt",
+        "square",
+        "abs",
+        "matmul",
+        "einsum",
+        "squeeze",
+        "unsqueeze",
     )
 )
 #: Methods that move or read a tensor: they stay outside.

@@ -77,7 +77,8 @@ def _outlined(source: Source, torch: str, found: Stretch, recurrent: bool) -> Ed
     back = statements(source, f"return {', '.join(given.values())}")
     new = statements(source, f"{head}@{torch}.compile\ndef {name}({', '.join([*found.lifted, *taken])}):\n    pass\n")
     function = new[-1]
-    assert isinstance(function, cst.FunctionDef) and isinstance(function.body, cst.IndentedBlock)
+    assert isinstance(function, cst.FunctionDef)
+    assert isinstance(function.body, cst.IndentedBlock)
     body = function.body.with_changes(body=[*lines, *back])
     top = isinstance(source.parents[found.outermost], cst.Module)
     new[-1] = function.with_changes(body=body, leading_lines=_BLANK * (2 if top else 1))
@@ -86,12 +87,13 @@ def _outlined(source: Source, torch: str, found: Stretch, recurrent: bool) -> Ed
     first = min((*found.lines, *found.kept), key=source.line)
     changes[first] = lambda _: cst.FlattenSentinel([*found.kept, *call])
     changes[found.outermost] = _under(new, top)
-    note = "The first steps take longer while the step is compiled: seconds to a minute. PyTorch 2.13 has the switch that it needs."
+    note = "The first steps take longer while the step is compiled: seconds to a minute. PyTorch 2.13 has the switch for it."
     return source.changed(changes, note)
 
 
 def _under(new: list[cst.SimpleStatementLine | cst.BaseCompoundStatement], top: bool) -> Change:
     """Put lines before a loop, which keeps its comments."""
+
     def change(node: cst.CSTNode) -> New:
         assert isinstance(node, cst.For | cst.While)
         head = new[0].with_changes(leading_lines=_BLANK)
@@ -107,9 +109,9 @@ EDIT = Edit(
     promise="tolerance",
     tolerance=1e-3,
     apply=apply,
-    safe_when="Between the model's call and the backward pass a loop only computes with tensors, the model draws nothing at random, "
-    "and a recurrent layer sees one time step in each call.",
-    unsafe_when="PyTorch is older than the switch `torch._dynamo.config.trace_autograd_ops` (2.13 has it), there is no C++ compiler, "
-    "shapes change all the time, or the run is short.",
+    safe_when="Between the model's call and the backward pass a loop only computes with tensors, the model draws nothing at "
+    "random, and a recurrent layer sees one time step in each call.",
+    unsafe_when="PyTorch is older than the switch `torch._dynamo.config.trace_autograd_ops` (2.13 has it), there is no C++ "
+    "compiler, shapes change all the time, or the run is short.",
     changes="Joined operations round otherwise. What the lines hand back has no graph.",
 )
