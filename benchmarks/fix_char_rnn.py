@@ -83,8 +83,8 @@ def greedy(seconds: float) -> dict[str, object]:
     taken = " + ".join(sorted(one.id for one in report.remedies if one.kept))
     proof = report.proof
     for one in report.remedies:
-        if one.gain is not None and one.proof is not None and one.proof.speedup is not None and report.step_ms is not None:
-            share = one.gain.mid / report.step_ms.mid
+        if one.gain_ms is not None and one.proof is not None and one.proof.speedup is not None and report.step_ms is not None:
+            share = one.gain_ms.mid / report.step_ms.mid
             saved = 1 - 1 / one.proof.speedup.mid
             print(f"{one.id}: predicted to save {share:.1%} of a step, proven {saved:.1%}, apart by {share / saved - 1:+.0%}")
     said = (None, None) if proof is None else (proof.speedup, proof.cpu_speedup)

@@ -521,6 +521,10 @@ def compile_step(rng: random.Random) -> str:
         f"\n{first}{zeroed[0]}        guess = {forward}\n{between}        <loss> = <F>.mse_loss(guess, y[i:i + <b>]) * 3\n{zeroed[1]}"
         f"        <loss>.backward({rng.choice(('', '', '', 'retain_graph=True'))})\n{clip}        <opt>.step()\n"
     )
+    if rng.random() < 0.2:  # gradients of two batches together
+        step = step.replace("        <opt>.zero_grad()\n", "").replace(
+            "        <opt>.step()\n", "        if i % 2:\n            <opt>.step()\n            <opt>.zero_grad()\n"
+        )
     body = training(s, "<losses> = []\nkept = <torch>.zeros(())\n", step, after)
     if rng.random() < 0.15:  # draws at random
         body = body.replace("<nn>.Tanh()", "<nn>.Dropout(0.5)")

@@ -64,7 +64,7 @@ class Watch:
     def hear_compiled(self) -> None:
         """From now on the single numbers that a compiled function hands back count as losses where a backward pass is within it:
         what is compiled calls no function of Python's that could be heard."""
-        ordinary = torch.compile
+        ordinary: Any = torch.compile  # its many forms
 
         def compiled(model: Any = None, **options: Any) -> Any:  # as `torch.compile`: a function, a module, or a decorator
             if model is None:
@@ -84,7 +84,7 @@ class Watch:
 
             return called
 
-        torch.compile = compiled
+        torch.compile = compiled  # type: ignore[assignment]  # the ear itself
 
     def time_optimizers(self) -> None:
         """Begin timing every optimizer's step, to the end of this process."""
