@@ -43,7 +43,7 @@ def test_a_loss_that_was_heard_at_its_backward_pass_is_not_heard_twice(
 
     def step() -> torch.Tensor:
         loss = (weight * weight).sum()
-        loss.backward()
+        loss.backward()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
         return loss.detach()
 
     watch.follow(True)

@@ -84,7 +84,7 @@ class Watch:
 
             return called
 
-        torch.compile = compiled  # type: ignore[assignment]  # the ear itself
+        torch.compile = compiled
 
     def time_optimizers(self) -> None:
         """Begin timing every optimizer's step, to the end of this process."""
