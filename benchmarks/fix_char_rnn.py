@@ -8,7 +8,6 @@ there, and `--turn S` ends a call after about so many seconds.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import os
 import pathlib
@@ -35,24 +34,25 @@ def admissible(text: str) -> list[str]:
 
 
 def combinations(text: str) -> dict[str, str]:
-    """Each combination that can be carried out, with the script's text: those that end in the same text once."""
-    names, found = admissible(text), dict[str, str]()
-    for size in range(1, len(names) + 1):
-        for some in itertools.combinations(names, size):
-            changed = next((done for order in itertools.permutations(some) if (done := _changed(order, text))), None)
-            if changed is not None and changed not in found.values():
-                found[" + ".join(some)] = changed
+    """Each combination that can be carried out, with the script's text; what compiles comes last, since others look at the loop."""
+    found = {"": text}
+    for name in reversed(admissible(text)):
+        for names, before in list(found.items()):
+            done = edit(name, str(SCRIPT), before)
+            if isinstance(done, Edited):
+                found[" + ".join(sorted((*filter(None, names.split(" + ")), name)))] = done.text
+    del found[""]
     return found
 
 
-def _changed(order: tuple[str, ...], text: str) -> str | None:
-    """The text with all of them carried out in this order; None: one does not go after the others."""
-    for name in order:
-        done = edit(name, str(SCRIPT), text)
-        if not isinstance(done, Edited):
-            return None
-        text = done.text
-    return text
+def listed(path: pathlib.Path) -> dict[str, str]:
+    """The combinations, from a file beside the results where they were listed before: reading the script takes a while."""
+    text = SCRIPT.read_text(encoding="utf-8")
+    held = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    if held.get("script") != text:
+        held = {"script": text, "combinations": combinations(text)}
+        path.write_text(json.dumps(held), encoding="utf-8")
+    return dict(held["combinations"])
 
 
 def shown(speedup: Interval | None) -> str:
@@ -109,12 +109,16 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=8.0)
     parser.add_argument("--results", type=pathlib.Path, default=pathlib.Path("fix_char_rnn.jsonl"))
+    parser.add_argument("--list", action="store_true", help="only list the combinations")
     parser.add_argument("--turn", type=float, default=float("inf"), help="seconds after which nothing new is begun")
     args = parser.parse_args()
     os.environ["OMP_NUM_THREADS"] = str(args.threads)
     until = time.monotonic() + args.turn
-    every, done = combinations(SCRIPT.read_text(encoding="utf-8")), kept(args.results)
-    for name in (*every, FIX):
+    every, done = listed(args.results.with_suffix(".combinations.json")), kept(args.results)
+    if args.list:
+        print("\n".join(every))
+        return
+    for name in (*reversed(every), FIX):  # the largest combinations first
         if name in done or time.monotonic() > until:
             continue
         try:
