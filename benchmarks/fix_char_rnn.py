@@ -34,7 +34,7 @@ def admissible(text: str) -> list[str]:
 
 
 def combinations(text: str) -> dict[str, str]:
-    """Each combination that can be carried out, with the script's text; what compiles comes last, since others look at the loop."""
+    """Each combination that can be carried out, with the text; what compiles comes last, since others look at the loop."""
     found = {"": text}
     for name in reversed(admissible(text)):
         for names, before in list(found.items()):
