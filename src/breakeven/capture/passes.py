@@ -141,7 +141,8 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
     synchronise = _load(spec.request.synchronise)
     clock = time.perf_counter_ns if synchronise is None else _after(synchronise)
     proving = Proving(spec, spec.order, clock)
-    listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
+    proving.watch.hear_compiled()
+    listener = Listener(clock, is_user, asked.device_of, proving.on_edge, _uncounted)  # loops are no steps of a proof
     steps = Steps(book, listener)
     proving.words = book.words
     proving.batch = hooks.listen(steps, clock)
@@ -162,14 +163,18 @@ def _prepare_recording(spec: ChildSpec, book: marks.Book, is_user: Callable[[str
     def device_of(optimizer: Any) -> str:  # a torch optimizer
         return next((p.device.type for g in optimizer.param_groups for p in g["params"]), "") if optimizer is not None else ""
 
-    def count() -> Callable[[], int]:
-        return lambda: 1  # the plan says which loop it is
-
-    clock = time.perf_counter_ns
-    steps = Steps(book, Listener(clock, is_user, device_of, recording.on_edge, count, recording.on_head, recording.on_statement))
+    clock = time.perf_counter_ns  # which loop it is says the plan
+    steps = Steps(
+        book, Listener(clock, is_user, device_of, recording.on_edge, _uncounted, recording.on_head, recording.on_statement)
+    )
     hooks.listen(steps, clock)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     return recording
+
+
+def _uncounted() -> Callable[[], int]:
+    """Instead of counting operations, which puts a mode over all of them."""
+    return lambda: 1
 
 
 def _tell(error: BaseException | None, end: ScriptEnd) -> None:
