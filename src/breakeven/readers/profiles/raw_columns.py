@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.readers.profiles.json_events import Arguments, Event, Number, arguments_of, correlations_of
+from breakeven.readers.profiles.event_records import Arguments, Entry, Event, Label, Number
 from breakeven.readers.profiles.numbers import whole
 from breakeven.timeline.intervals import Ints
 
@@ -19,9 +19,6 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 _Lane = tuple[int | str | None, int | str | None]
 
-#: Events with a length; the others are flow arrows, counters and names, and no table needs them.
-_COMPLETE: Final = "X"
-_METADATA: Final = "M"
 #: More blocks or threads than any launch has (CUDA: 2^31 by 2^16 by 2^16 blocks).
 _MOST: Final = 1 << 63
 _Key = TypeVar("_Key", bound=Hashable)
@@ -35,10 +32,6 @@ class _Numbers(dict[_Key, int]):
     def __missing__(self, value: _Key) -> int:
         number = self[value] = len(self)
         return number
-
-    def of(self, values: Sequence[_Key]) -> Codes:
-        """Each value's number."""
-        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
 
 
 @dataclass(frozen=True)
@@ -94,25 +87,22 @@ class RawCollector:
     _labels: list[tuple[str, int | str | None, int | str | None, str]] = field(default_factory=list)
     _count: int = 0
 
-    def take(self, batch: list[Event]) -> None:
-        """Add the complete events of a batch, and the names that metadata give."""
-        events = [e for e in batch if e.ph == _COMPLETE]
+    def take(self, batch: Sequence[Entry]) -> None:
+        """Add the events of a batch that have a length, and the names that metadata give."""
+        events = [e for e in batch if type(e) is Event]
         if len(events) < len(batch):
-            self._label([e for e in batch if e.ph == _METADATA and e.args])
+            self._labels += [(e.name, e.pid, e.tid, e.args.name) for e in batch if type(e) is Label and e.args.name]
         if not events:
             return
-        category = self._categories.of([e.cat for e in events])
+        names, categories, lanes = self._names, self._categories, self._lanes
+        category = np.array([categories[e.cat] for e in events], dtype=np.int32)
         self._parts.append((
-            self._names.of([e.name for e in events]), category, self._lanes.of([(e.pid, e.tid) for e in events]),
+            np.array([names[e.name] for e in events], dtype=np.int32), category,
+            np.array([lanes[e.pid, e.tid] for e in events], dtype=np.int32),
             np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
             *self._argued(events, category),
         ))  # fmt: skip
         self._count += len(events)
-
-    def _label(self, events: list[Event]) -> None:
-        for event, told in zip(events, arguments_of(events), strict=True):
-            if told.name:
-                self._labels.append((event.name, event.pid, event.tid, told.name))
 
     def _argued(self, events: list[Event], category: Codes) -> tuple[NDArray[Any], ...]:
         """Columns that come from the arguments, which only some categories have."""
@@ -127,11 +117,11 @@ class RawCollector:
         correlation, device, stream, bytes_, step = (np.full(len(events), -1, dtype=np.int64) for _ in range(5))
         hlo = np.zeros(len(events), dtype=np.int8)
         if calls.any():
-            correlation[calls] = whole(correlations_of(list(compress(events, calls.tolist()))))
+            correlation[calls] = whole([e.args.correlation for e in compress(events, calls.tolist())])
         told: list[Arguments] = []
         which = np.flatnonzero(plain | on_device)
         if len(which):
-            told = arguments_of([events[i] for i in which.tolist()])
+            told = [events[i].args for i in which.tolist()]
             correlation[which] = whole([a.correlation for a in told])
             device[which] = whole([a.device for a in told])
             stream[which] = whole([a.stream for a in told])
