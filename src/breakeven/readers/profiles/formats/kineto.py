@@ -46,12 +46,6 @@ _PHASES: Final = (None, schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.
 _COLLECTIVES: Final = ("nccl", "rccl", "oneccl")
 
 
-def is_kineto(raw: RawColumns, header: Mapping[str, Any]) -> bool:
-    """Whether these events are PyTorch's: its categories are there, or its header."""
-    known = {c.lower() for c in raw.categories if c} & _CLASSES.keys()
-    return bool(known) or any(_is_call(c) for c in raw.categories) or "deviceProperties" in header
-
-
 def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: str) -> tuple[Trace, tuple[str, ...]]:
     """The trace of one rank, and what had to be mended or left out.
 
