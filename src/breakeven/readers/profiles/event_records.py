@@ -83,7 +83,7 @@ _Arguments = TypeVar("_Arguments", Arguments, LabelArguments)
 #: What msgspec raises of a text that is no list of entries.
 NOT_DECODED: Final = (msgspec.DecodeError, RecursionError, UnicodeDecodeError)
 
-_STRICT: Final = msgspec.json.Decoder(list[Union[(Event, Label, *_OTHERS)]])  # type: ignore[misc]  # made above
+_STRICT: Final = msgspec.json.Decoder(list[Union[(Event, Label, *_OTHERS)]])  # type: ignore[valid-type]  # made above
 _LOOSE: Final = msgspec.json.Decoder(list[Loose])
 _ONE: Final = msgspec.json.Decoder(Loose)
 _FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
