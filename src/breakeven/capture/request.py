@@ -180,7 +180,6 @@ class TimedPass:
         unit: `step`, `loop` or `run`; None: nothing that could be timed ran.
         principal: the group that the answer is about; None as above.
         groups: all groups, most time first.
-        first_call_extra_ns: what the first step took beyond a steady one; None: not known.
         batch: samples per step where known.
         peak_rss_bytes: peak resident memory of the child.
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
@@ -196,7 +195,6 @@ class TimedPass:
     principal: StepGroup | None
     groups: tuple[StepGroup, ...]
     end: ScriptEnd
-    first_call_extra_ns: int | None = None
     batch: int | None = None
     peak_rss_bytes: int | None = None
     named_devices: tuple[str, ...] = ()
