@@ -59,6 +59,9 @@ _STACKED = {"6.0", "7.0", "8.0", "9.0", "10.0", "GCN 5.0", "GCN 5.1", "CDNA 1.0"
 #: on a P100 (1.16) at the same shapes; 0.85 on an A100 PCIe 40 GB (0.8), 0.94 on one with 80 GB (0.96) (DeepBench, NeuSight): powers of 0.65,
 #: 0.73 and 0.5. A third would be clocks at a proportional voltage, 1 at a constant one.
 _POWER: Final = 0.65
+#: The same of convolutions, which leave more of the units idle: large ones reach 0.61 to 0.64 of a V100's share of the boost rate on a T4
+#: in each of the three passes (DeepBench): a power of 0.5.
+_POWER_CONVOLVING: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)  # compared and hashed by identity: `rates` makes one per device
@@ -86,11 +89,16 @@ class Rates:
     bandwidth: float
     link: float
     sms: float
+    clock_mhz: float
     l2_bytes: float
     cache_bytes: float
     generation: int
     memory: str
     sustained: float
+
+    def convolving(self, dtype: str) -> float:
+        """Operations per µs of convolutions that its power sustains."""
+        return self.matrix[dtype] * self.sustained ** (_POWER_CONVOLVING / _POWER - 1.0)
 
     def ceiling(self, dtype: str) -> float:
         """The multiple of `matrix` that the data sheet allows: the boost clock, and matrix units that its float32 rate leaves out."""
@@ -139,6 +147,7 @@ def rates(gpu: Gpu) -> Rates:
         bandwidth,
         link,
         float(gpu.sm_count),
+        gpu.boost_clock_mhz,
         l2 * _MEGA,
         max(l2, _LAST_LEVEL_MB.get(gpu.architecture, 0.0)) * _MEGA,
         _GENERATIONS.get(gpu.architecture, 0),
