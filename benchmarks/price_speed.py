@@ -1,7 +1,7 @@
 """How long a price takes: single calls from Python by family, and tables: `python benchmarks/price_speed.py [--million]`.
 
-Single calls all differ, so nothing is answered from a memory of prices; what is shown is the best of several rounds after the first
-(in which a kind of call is traced). Tables are priced by one thread. Times are of this run and this machine.
+Single calls all differ, so nothing is answered from a memory of prices; shown is the best of several rounds, after those in which a
+kind of call is traced. Tables are priced by one thread. Times are of this run and this machine.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ os.environ.setdefault("POLARS_MAX_THREADS", "1")  # before polars is imported: o
 
 import polars as pl
 
-from breakeven.cli.main import main as breakeven
+from breakeven.cli import main as breakeven
 from breakeven.costs.operations import OPERATIONS
 from breakeven.costs.price import price, price_one
 from breakeven.machine.gpus import find_gpu

@@ -65,7 +65,7 @@ def rising(call: Call, gpu: Gpu, column: str, factor: float) -> None:
 
 
 def above_the_floor(call: Call, gpu: Gpu) -> None:
-    """No price is below what the data sheet's peak and bandwidth allow (a cache may hold half of what it can, Winograd saves 4)."""
+    """No price is below what the data sheet's peak and bandwidth allow (caches hold small ones, Winograd saves 4)."""
     op, sizes, words = call
     device = rates(gpu)
     low = price_one(op, gpu, **words, **sizes).low_us  # type: ignore[arg-type]  # as above

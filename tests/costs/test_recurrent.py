@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 
 from breakeven.costs.price import price_one
@@ -26,7 +28,7 @@ def test_more_time_steps_cost_more_and_in_the_end_in_proportion(op: str) -> None
         for direction in (*PASSES, "backward", "both"):
             for hidden, batch in ((32, 1), (256, 16), (1024, 64), (4096, 1024)):
                 prices = chain(op, gpu, direction, hidden, batch, input=64.0)
-                assert all(a < b for a, b in zip(prices, prices[1:], strict=False)), (gpu.name, direction, hidden, batch)
+                assert all(a < b for a, b in pairwise(prices)), (gpu.name, direction, hidden, batch)
                 assert 1.3 <= prices[-1] / prices[-2] <= 2.0 * (1 + 1e-9), (gpu.name, direction, hidden, batch)
 
 

@@ -28,8 +28,8 @@ class Everything:
 
 
 EVERY = Everything()
-#: How the loss of clock goes down where the data are zeros, as in NeuSight's convolutions (the README of the measurements): large ones
-#: reach 0.73 of a V100's share of the boost rate on a T4, where DeepBench's, of drawn numbers, reach 0.62: powers of 0.33 and 0.5.
+#: How the loss of clock goes down where the data are zeros, as in NeuSight's convolutions (the README of the measurements): large
+#: ones reach 0.73 of a V100's share of the boost rate on a T4, DeepBench's, of drawn numbers, 0.62: powers of 0.33 and 0.5.
 _ZEROS = 0.67
 #: How many parts shapes are dealt into where fits are crossed.
 PARTS = 10
@@ -44,7 +44,7 @@ class Group:
         terms: (rows × terms) at the data sheet's rates.
         places: (rows × coordinates).
         part: 0 to 9, by the place of the shape alone: a shape is in one part on all devices. For copies the fold.
-        cool: the terms at the clock that each row ran at, where its data were zeros; what devices have in common is fitted to these.
+        cool: the terms at the clock that each row ran at, where its data were zeros; what devices share is fitted to these.
         time_us: on the device, the timer's lead taken off.
     """
 
@@ -163,8 +163,10 @@ def _joined(groups: list[Group]) -> Group:
         a: np.concatenate([getattr(g, a) for g in groups])
         for a in ("places", "least", "time_us", "fold", "source", "kinds", "part")
     }
-    terms, cool = (np.concatenate([_columns(g.names, values, names) for g, values in pairs]) for pairs in (
-        [(g, g.terms) for g in groups], [(g, g.cool) for g in groups]))
+    terms, cool = (
+        np.concatenate([_columns(g.names, values, names) for g, values in pairs])
+        for pairs in ([(g, g.terms) for g in groups], [(g, g.cool) for g in groups])
+    )
     return replace(groups[0], names=names, terms=terms, cool=cool, **arrays)
 
 

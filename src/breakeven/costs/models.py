@@ -198,9 +198,9 @@ def _generations(device: Rates, kind: str) -> Iterator[str]:
 def serving(variant: str, device: Rates, kind: str, known: Container[str]) -> list[str]:
     """The keys among those known that serve a device which was not measured; the quickest counts.
 
-    They are one, but for recurrent layers of a generation that was not measured: the nearest's library may have chosen badly (cuDNN
-    6 takes three times as long at batch 32 as at 16, and longer than at 64), and later ones choose at least as well as the best of
-    those before. So on a V100 that is left out: off by 27 % (median), by the nearest generation alone 46 %.
+    They are one, but for recurrent layers of a generation that was not measured: the nearest's library may have chosen badly
+    (cuDNN 6 takes three times as long at batch 32 as at 16, and longer than at 64), and later ones choose at least as well as the
+    best of those before. So on a V100 that is left out: off by 27 % (median), by the nearest generation alone 46 %.
     """
     found = [key for key in further(variant, device, kind) if key in known]
     generations = [key for key in found if key.startswith(device.vendor)]

@@ -1,4 +1,4 @@
-"""A formula run once with names in place of numbers, and made into one Python function: single calls without the formula's detours.
+"""A formula run once with names in place of numbers, and made into one Python function: single calls without its detours.
 
 What the formulas do with a device's rates and weights is done while they are traced; what is left is straight arithmetic on the
 sizes, in the same order, so that the numbers are the same.
@@ -229,9 +229,8 @@ def function(
             else:
                 known[one] = f"({step})"
 
-    for size, bound in least.items():
-        lines.append(f"{size} = float({size})")
-    lines += [f"if not ({' and '.join(f'{bound!r} <= {size} < inf' for size, bound in least.items())}): return None"] * bool(least)
+    lines += [f"{size} = float({size})" for size in least]
+    lines += [f"if not {bound!r} <= {size} < inf: return None" for size, bound in least.items()]
     for guard in steps.guards:
         write(guard)
         lines.append(f"if {text(guard)}: return None")

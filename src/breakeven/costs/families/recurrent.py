@@ -31,7 +31,7 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
 #: Time steps until clocks and caches have settled: on a V100 the first few hundred cost about 3 ms more (DeepBench, 187 against
 #: 1500).
 _FIRST: Final = 200.0
-#: MHz at which what takes a number of cycles is counted: dependent reads, barriers, start-ups take longer where the clock is slow.
+#: MHz at which what takes a number of cycles is counted: dependent reads, barriers and start-ups are slow where the clock is.
 _CLOCK: Final = 1500.0
 #: Tiles of (batch × gates·hidden) in one time step.
 _TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
