@@ -1,7 +1,7 @@
 """How long a price takes: single calls from Python by family, and tables: `python benchmarks/price_speed.py [--million]`.
 
-Single calls all differ, so nothing is answered from a memory of prices; shown is the best of several rounds, after those in which a
-kind of call is traced. Tables are priced by one thread. Times are of this run and this machine.
+Single calls all differ, so nothing is answered from a memory of prices; shown is the best of several rounds, after those in
+which a kind of call is traced. Tables are priced by one thread. Times are of this run and this machine.
 """
 
 from __future__ import annotations
