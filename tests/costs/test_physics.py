@@ -110,7 +110,9 @@ def test_more_work_never_costs_less(call: Call, gpu: Gpu, data: st.DataObject) -
     rising(call, gpu, data.draw(st.sampled_from(GROWING[call[0]])), data.draw(FACTORS))
 
 
-@pytest.mark.xfail(strict=True, reason="below its first rows a table may fall faster over columns than so few rows' formula grows")
+@pytest.mark.xfail(
+    strict=True, reason="below its first rows a table may fall faster over columns than so few rows' formula grows"
+)
 def test_more_columns_of_a_single_row_never_cost_less() -> None:
     prices = [price_one("softmax", find_gpu("Instinct MI100"), rows=1, cols=c).mid_us for c in (32, 64, 512, 1218, 1448)]
     assert prices == sorted(prices)

@@ -103,13 +103,9 @@ class Timing:
         unit, principal = self._principal(groups, end)
         if principal is not None and principal not in groups:
             groups.append(principal)
-        extra = None
-        if principal is not None and principal.warmup and principal.measured_ns:
-            steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
-            extra = max(0, principal.samples_ns[0] - steady)
         segments = self._segments() if unit == "run" else ()
         timed = TimedPass(
-            unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
+            unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, self.batch.size,
             outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), tuple(dict.fromkeys(self.warnings)), self.versions,
             segments,
         )  # fmt: skip

@@ -97,7 +97,7 @@ class Rates:
 
     def convolving(self, dtype: str) -> float:
         """Operations per µs of convolutions that its power sustains."""
-        return self.matrix[dtype] * self.sustained ** (_POWER_CONVOLVING / _POWER - 1.0)
+        return float(self.matrix[dtype] * self.sustained ** (_POWER_CONVOLVING / _POWER - 1.0))
 
     def ceiling(self, dtype: str) -> float:
         """The multiple of `matrix` that the data sheet allows: the boost clock, and matrix units that its float32 rate lacks."""
