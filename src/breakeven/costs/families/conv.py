@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted, ramp, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, uncached, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -103,7 +103,10 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     }
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
     coordinates = (kind, x.log2(rows), x.log2(k), x.log2(depth))
-    return Part(variant, compute, traffic, fixed, coordinates, flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area), kind=kind)
+    touched = n * channels * x.minimum(c["h"], p * c["r"]) * x.minimum(c["w"], q * c["s"])  # strides may skip the others
+    fewest = flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area)
+    least = x.maximum(fewest, uncached(x, (touched + rows * k + k * depth) * size, r))
+    return Part(variant, compute, traffic, fixed, coordinates, least, kind=kind)
 
 
 def _in_patches(

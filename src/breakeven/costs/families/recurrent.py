@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import matmul
-from breakeven.costs.families.part import Part, Wanted, ramp, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, uncached, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -81,7 +81,8 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
         for height, width in ((64, 64), (128, 128)):
             tiles = x.ceil(gates * hidden / height) * x.ceil(hidden / width)
             compute[f"at_once{height}x{width}"] = waves(x, tiles, 2.0 * height * width * steps * batch / peak, flops, r.sms)
-    return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), flops / r.ceiling(dtype))
+    least = x.maximum(flops / r.ceiling(dtype), uncached(x, weights + steps * batch * hidden * size, r))
+    return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), least)
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:
