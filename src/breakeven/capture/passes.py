@@ -22,6 +22,7 @@ from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
 from breakeven.children import die_with_parent
+from breakeven.fallbacks import Fallback, listen
 
 
 class Pass(Protocol):
@@ -96,7 +97,12 @@ def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], 
     timing.steps, timing.named, timing.batch = steps, asked.named, hooks.listen(steps, clock)
     timing.look_at_batch = lambda: hooks.catch_batch(timing.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    listen(is_user, lambda found: timing.warnings.append(_at_line(found)))  # for as long as the process lasts
     return timing
+
+
+def _at_line(found: Fallback) -> str:
+    return f"Line {found.line}: {found.sentence}" if found.line is not None else found.sentence
 
 
 def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:
@@ -115,7 +121,8 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
     listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
     steps = Steps(book, listener)
     proving.words = book.words
-    hooks.listen(steps, clock)
+    proving.batch = hooks.listen(steps, clock)
+    proving.look_at_batch = lambda: hooks.catch_batch(proving.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     proving.begin()
     return proving

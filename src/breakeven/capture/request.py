@@ -152,6 +152,27 @@ class ScriptEnd:
 
 
 @dataclass(frozen=True)
+class Decayed:
+    """A tensor that held denormal numbers when the timing pass ended.
+
+    Attributes:
+        what: what it is, with its shape.
+        share: part of its elements, 0 to 1.
+    """
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Steps right before a setting was changed, and right after, ns."""
+
+    before_ns: tuple[int, ...]
+    after_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TimedPass:
     """What the CPU pass (or, with an accelerator, the device pass) measured.
 
@@ -166,6 +187,9 @@ class TimedPass:
         end: how the script ended.
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
         looked: what the operations of a step take, seen after the timing; None: not looked at.
+        decayed: tensors with denormal numbers among what optimizers hold, at the end.
+        matched: steps with as many threads as cores beside those with more; None: not measured.
+        flushed: steps with denormal numbers flushed beside those without; None: not measured.
     """
 
     unit: str | None
@@ -181,6 +205,9 @@ class TimedPass:
     versions: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[tuple[int, int], ...] = ()
     looked: Looked | None = None
+    decayed: tuple[Decayed, ...] = ()
+    matched: Beside | None = None
+    flushed: Beside | None = None
 
 
 @dataclass(frozen=True)

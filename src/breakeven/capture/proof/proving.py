@@ -18,7 +18,7 @@ import torch
 from breakeven.capture.proof.messages import Command, Report
 from breakeven.capture.proof.watch import Watch
 from breakeven.capture.request import ChildSpec, Order, ScriptEnd
-from breakeven.capture.series import Series
+from breakeven.capture.series import Batch, Series
 from breakeven.capture.steps import BACKWARD, KINDS, LOOP
 from breakeven.capture.timing import OPTIMIZERS
 
@@ -41,6 +41,9 @@ class Proving:
         self._cpu: list[int] = []
         self._losses: list[float] = []
         self._began = self._cpu_began = self._passed = 0
+        self.batch = Batch()
+        self.look_at_batch: Callable[[], object] = lambda: None
+        self._looks = False
         self.words: Collection[str] = ()  # every name that the user's source spells
 
     def begin(self) -> None:
@@ -89,7 +92,7 @@ class Proving:
     def _say(self, end: str | None, text: str) -> None:
         losses = self.watch.taken() if self._command.losses else []
         spent = self.watch.spent() if self._command.optimizers else []
-        report = Report(self.step, tuple(self._ns), tuple(self._cpu), tuple(losses), tuple(spent), end, text)
+        report = Report(self.step, tuple(self._ns), tuple(self._cpu), tuple(losses), tuple(spent), end, text, self.batch.size)
         data = msgspec.json.encode(report) + b"\n"
         while data:
             data = data[os.write(self.order.reports, data) :]
@@ -106,6 +109,9 @@ class Proving:
         self.watch.compare(self._command.compare)
         if self._command.losses:
             self.watch.follow(True)
+            if not self._looks:
+                self._looks = True
+                self.look_at_batch()
         if self._command.optimizers:
             self.watch.time_optimizers()
         self.watch.forget()

@@ -30,6 +30,7 @@ class Ears:
         self.rank = ROUND if rounds else STEP
         self.optimizers: list[Any] = []  # torch's
         self.loss: Any = None  # a tensor
+        self._only: Any = None  # the one optimizer that ends each step: the usual case, and a short way for it
         self._seen: set[int] = set()
         self._stack = ExitStack()
         self._thread = 0
@@ -65,13 +66,17 @@ class Ears:
     def _after(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:  # as torch calls it
         if threading.get_ident() != self._thread:
             return
+        if optimizer is self._only:
+            self.on_edge(self.rhythm.edge(OPTIMIZER))
+            return
         key = id(optimizer)
         if key not in self._seen:
             self._seen.add(key)
             if all(known is not optimizer for known in self.optimizers):
                 self.optimizers.append(optimizer)
+                self._only = optimizer if self.rank == STEP and len(self.optimizers) == 1 else None
                 if self.rhythm.open is None and self.rank == STEP:
-                    self.rhythm.open = self.rhythm.began
+                    self.rhythm.opened(self.rhythm.began)
         if self.rank == STEP and key == id(self.optimizers[-1]):
             self.on_edge(self.rhythm.edge(OPTIMIZER))
             self._seen.clear()
@@ -113,7 +118,7 @@ class Ears:
     def mark(self) -> None:
         """The user's own mark: a step begins, and the one before ends."""
         if self.rank != MARK:
-            self.rank = MARK
+            self.rank, self._only = MARK, None
             self.rhythm.leave()
         self.on_edge(self.rhythm.edge(REST if self._seen else FORWARD))
         self._seen.clear()
