@@ -76,11 +76,14 @@ def slack(
     least = [np.full(shape, np.inf) for _ in axes]
     wide = [d for d, a in enumerate(axes) if a.count > 1]
     points = list(itertools.product(*[(_SAMPLES if len(wide) < 3 else (0.0, 1.0)) if a.count > 1 else (0.0,) for a in axes]))
-    for offsets in (*points, tuple(0.5 if a.count > 1 else 0.0 for a in axes)):
-        places = np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1)
+    middle = tuple(0.5 if a.count > 1 else 0.0 for a in axes)
+    inside = [
+        (np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1), -1) for offsets in (*points, middle)
+    ]
+    for places, beyond in (*inside, *_outside(cells, axes, wide, middle)):
         for device in devices:
             whole, sure = _sums(parts_at(variant, places, dtype, device), weights)
-            for d in wide:
+            for d in (d for d in wide if d != beyond):  # beyond its own ends a table is level
                 moved = places.copy()
                 moved[:, d] += _NUDGE
                 _, further = _sums(parts_at(variant, moved, dtype, device), weights)
@@ -90,6 +93,23 @@ def slack(
     return [
         _per_edge(least[d], d, axes) * _GRANTED * axes[d].step if axes[d].count > 1 else np.zeros((0,)) for d in range(len(axes))
     ]
+
+
+def _outside(
+    cells: np.ndarray, axes: tuple[Axis, ...], wide: list[int], middle: tuple[float, ...]
+) -> list[tuple[np.ndarray, int]]:
+    """The cells at an axis's ends seen from beyond: at a size of one, and a thousand times as large as the last knot."""
+    found = []
+    for d in wide:
+        last = axes[d].count - 2
+        for corner, size in ((0, 0.0), (last, axes[d].start + axes[d].step * (last + 1) + 10.0)):
+            for share in (0.0, 1.0):  # of the other axes' cells
+                places = np.stack(
+                    [a.start + a.step * (cells[:, e] + (share if e != d and a.count > 1 else middle[e])) for e, a in enumerate(axes)], 1
+                )
+                places[cells[:, d] == corner, d] = size
+                found.append((places, d))
+    return found
 
 
 def _per_edge(cells: np.ndarray, d: int, axes: tuple[Axis, ...]) -> np.ndarray:
