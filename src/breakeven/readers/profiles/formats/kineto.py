@@ -66,15 +66,15 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     marks = kind == _KINDS.index(Kind.STEP)
     columns = {
         schema.EVENT_NAME.name: Coded(raw.name[which], raw.names),
-        schema.EVENT_KIND.name: Coded(kind, _KINDS),
+        schema.EVENT_KIND.name: Coded(kind.astype(np.int32), _KINDS),
         schema.EVENT_LANE.name: lane[which].astype(np.int32),
         schema.EVENT_START.name: start,
         schema.EVENT_DURATION.name: duration,
         schema.EVENT_LINK.name: _links(raw, of, which, start),
         schema.EVENT_STEP.name: np.where(marks, np.cumsum(marks) - 1, -1),
-        schema.EVENT_PHASE.name: Coded(phase, _PHASES),
+        schema.EVENT_PHASE.name: Coded(phase.astype(np.int32), _PHASES),
         schema.EVENT_BYTES.name: known(np.where(of == _COPIES, raw.bytes, -1)[which]),
-        schema.EVENT_CAUSE.name: Coded(cause, _CAUSES),
+        schema.EVENT_CAUSE.name: Coded(cause.astype(np.int32), _CAUSES),
     }
     timeline, repairs = repaired(
         columns, lanes=(*lanes, Lane("host", "cpu", "steps")), origin=Origin("imported", versions=_versions(header))
@@ -136,7 +136,7 @@ def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
     operations = _by_name(raw.names, np.unique(raw.name[is_operation]), of_annotation)
     found = []
     for place, none in enumerate((_KINDS.index(Kind.HOST), -1, -1)):
-        codes = np.full(len(of), none, dtype=np.int32)
+        codes = np.full(len(of), none, dtype=np.int64)
         codes[is_call] = calls[place][raw.name[is_call]]
         codes[is_operation] = operations[place][raw.name[is_operation]]
         found.append(codes)
@@ -150,7 +150,7 @@ def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
 
 def _by_name(names: tuple[str, ...], used: Ints, meaning: Callable[[str], Meaning]) -> tuple[Ints, Ints, Ints]:
     """Codes of the meanings of the names in use."""
-    codes = np.zeros((3, max(1, len(names))), dtype=np.int32)
+    codes = np.zeros((3, max(1, len(names))), dtype=np.int64)
     for at in used.tolist():
         said = meaning(names[at])
         codes[:, at] = (
