@@ -29,15 +29,28 @@ def render_compare(report: CompareReport, width: int = 80, ascii_only: bool = Fa
     return Group(*_head(report, paper), Text(), _table(report, paper), Text(), *_notes(report, paper))
 
 
+def headline(report: CompareReport) -> str | None:
+    """What it comes to, in a sentence; None where one of the two has no step."""
+    one, two = report.step_ms
+    if one is None or two is None:
+        return None
+    before, after = duration(one.mid, MEASURED_DIGITS), duration(two.mid, MEASURED_DIGITS)
+    return f"One step takes {before} in the first and {after} in the second{_most(report)}."
+
+
+def signed(change: Change) -> str:
+    """A change with its sign; what is too small to be said is `none`."""
+    return f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
+
+
 def _head(report: CompareReport, paper: Paper) -> Iterator[RenderableType]:
     room = max(16, (paper.width - 24) // 2)
     yield paper.text(
         f"breakeven compare {paper.short_path(report.first, room)} {paper.short_path(report.second, room)}", style="dim"
     )
-    one, two = report.step_ms
-    if one is not None and two is not None:
-        before, after = duration(one.mid, MEASURED_DIGITS), duration(two.mid, MEASURED_DIGITS)
-        yield paper.text(f"One step takes {before} in the first and {after} in the second{_most(report)}.", style="bold")
+    said = headline(report)
+    if said is not None:
+        yield paper.text(said, style="bold")
 
 
 def _most(report: CompareReport) -> str:
@@ -63,10 +76,7 @@ def _row(change: Change, paper: Paper) -> Iterator[RenderableType]:
     yield paper.text(f"  {change.cause}" + (f": {words}" if words else ""))
     for ms in (change.first_ms, change.second_ms):
         yield paper.text(duration(ms, MEASURED_DIGITS) if ms else "–")
-    signed = (
-        f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
-    )
-    yield paper.text(signed, style="bold" if change.real else "")
+    yield paper.text(signed(change), style="bold" if change.real else "")
     yield paper.text("" if change.real or not change.ms else "within the spread", style="dim")
 
 

@@ -15,8 +15,11 @@ from breakeven.report.html.saying import SAYINGS
 from breakeven.report.json import to_plain
 from breakeven.report.text import clean, without_steering
 
-_TEMPLATES = ("page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fragment.html.j2")
-_SCRIPTS = ("numbers.js", "sizes.js", "timeline.js", "start.js")
+_TEMPLATES = (
+    "page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fix.html.j2", "race.html.j2",
+    "compare.html.j2", "fragment.html.j2",
+)  # fmt: skip
+_SCRIPTS = ("numbers.js", "chart.js", "sizes.js", "race.js", "timeline.js", "start.js")
 _STYLE = "style.css"
 
 #: What would end the data block, or begin markup, inside of a script element.
