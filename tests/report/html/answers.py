@@ -1,5 +1,7 @@
 """Answers of `sweep`, `fix`, `race` and `compare` with all that their pages can show, made up but whole; and hostile ones."""
 
+# ruff: noqa: E501  # an answer reads better whole
+
 from __future__ import annotations
 
 import math

@@ -48,10 +48,11 @@ def fix_page(report: FixReport, command: str | None = None) -> bytes:
     looked = [one for one in report.remedies if one.lines]
     return document(
         "fix.html.j2", None, report=report, title=f"breakeven fix {report.script}", headline=" ".join(verdict_of(report)),
-        proven_lines=tuple(proven(report.proof)) if report.proof else (), predicted=_predicted(report),
-        device=device_words(report), bars=tuple(_bars(report)), remedies=tuple(_shown(one) for one in looked), certificate=tuple(_certificate(report)),
-        differences=_differences(report.proof), diff=tuple(_diff(report.diff)), notes=(*untouched(report), *report.warnings),
-        asked=tuple(_others(report)), command=command or shlex.join(["breakeven", "fix", report.script]),
+        predicted=_predicted(report), off=_off(report), proven_lines=tuple(proven(report.proof)) if report.proof else (),
+        device=device_words(report), bars=tuple(_bars(report)), remedies=tuple(_shown(one) for one in looked),
+        certificate=tuple(_certificate(report)), differences=_differences(report.proof), diff=tuple(_diff(report.diff)),
+        notes=(*untouched(report), *report.warnings), asked=tuple(_others(report)),
+        command=command or shlex.join(["breakeven", "fix", report.script]),
     )  # fmt: skip
 
 
@@ -63,13 +64,14 @@ def _others(report: FixReport) -> Iterator[tuple[str, str]]:
             yield one.id, one.reason
 
 
-def _predicted(report: FixReport) -> tuple[str, ...]:
-    said = []
-    if report.predicted is not None:
-        said.append(f"≈ {times(report.predicted)} the steps a second on {device_words(report)}, simulated.")
-    if report.error is not None:
-        said.append(f"The predicted saving is {100 * report.error:+.0f} % off the proven one.")
-    return tuple(said)
+def _predicted(report: FixReport) -> str | None:
+    if report.predicted is None:
+        return None
+    return f"≈ {times(report.predicted)} the steps a second on {device_words(report)}, simulated."
+
+
+def _off(report: FixReport) -> str | None:
+    return None if report.error is None else f"The predicted saving is {100 * report.error:+.0f} % off the proven one."
 
 
 def _bars(report: FixReport) -> Iterator[Bar]:
@@ -85,7 +87,7 @@ def _bars(report: FixReport) -> Iterator[Bar]:
             source = "measured" if report.device == "cpu" else "predicted"
             rows.append((f"As it is, on {device_words(report)}", source, report.step_ms.mid, _AS_IT_IS))
         before = proof.before_ms.mid if rows and report.device == "cpu" and proof and proof.before_ms else report.step_ms.mid
-        rows.append((f"Changed, on {device_words(report)}", "predicted", before / report.predicted.mid, _CHANGED))
+        rows.append((f"Changed, predicted for {device_words(report)}", "predicted", before / report.predicted.mid, _CHANGED))
     longest = max((ms for _, _, ms, _ in rows), default=0.0)
     for name, source, ms, number in rows:
         width = f"{100 * ms / longest:.3f}%"
@@ -116,11 +118,11 @@ def _certificate(report: FixReport) -> Iterator[tuple[str, str]]:
     if equality is not None:
         yield "Promised", _PROMISES.get(equality.promise, equality.promise)
         if equality.tolerance is not None:
-            yield "Allowed difference", f"{equality.tolerance:.1e} of each number"
-        yield "Steps compared", f"{equality.steps} from the first, and one after the timed ones"
+            yield "Allowed difference", f"{equality.tolerance:.1e}, relative"
+        yield "Steps compared", f"the first {equality.steps}, and one after the timed ones"
         if equality.repeatable is not None:
             yield "Run twice, the unchanged script", "gives the same bits" if equality.repeatable else "gives other bits"
-        yield "Holds", "yes" if equality.holds else "no"
+        yield "The promise holds", "yes" if equality.holds else "no"
     if proof.race is not None:
         race = proof.race
         ends = f"{digits(race.before.mid, 4)} before, {digits(race.after.mid, 4)} after"

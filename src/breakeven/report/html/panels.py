@@ -18,11 +18,19 @@ _DIGITS = 5
 
 @dataclass(frozen=True)
 class Choice:
-    """Another parameter: its values in words, and the one that is chosen at first."""
+    """Another parameter.
+
+    Attributes:
+        name: of it.
+        values: in words.
+        start: the one that is chosen at first: today's, where it was swept.
+        today: today's; None: it is not among them.
+    """
 
     name: str
     values: tuple[str, ...]
     start: int
+    today: int | None
 
 
 @dataclass(frozen=True)
@@ -86,14 +94,20 @@ def _panel(
     tables = []
     for chosen in _combined(offered):
         fixed = {p.name: p.values[0] for p in report.parameters} | chosen
-        cells = [known.get(tuple({**fixed, parameter.name: value}[n] for n in names)) for value in sorted_numbers(parameter)]
+        cells = [known.get(tuple({**fixed, parameter.name: value}[n] for n in names)) for value in _sorted(parameter)]
         tables.append(Table(_curves(parameter.name, cells)))
-    choices = tuple(Choice(p.name, tuple(str(v) for v in p.values), len(p.values) // 2) for p in offered)
+    choices = tuple(_choice(p) for p in offered)
     today = parameter.today
     return Panel(parameter.name, _number(today), choices, tuple(tables))
 
 
-def sorted_numbers(parameter: SweptParameter) -> list[Value]:
+def _choice(parameter: SweptParameter) -> Choice:
+    today = parameter.values.index(parameter.today) if parameter.today in parameter.values else None
+    start = len(parameter.values) // 2 if today is None else today
+    return Choice(parameter.name, tuple(str(v) for v in parameter.values), start, today)
+
+
+def _sorted(parameter: SweptParameter) -> list[Value]:
     """The values of a parameter of numbers, the smallest first."""
     return sorted(parameter.values, key=lambda value: float(value))
 

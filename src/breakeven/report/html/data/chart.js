@@ -9,10 +9,13 @@ function scale(low, high, from, to, log) {
 
 // Round values between two: powers of ten with their 2 and 5 where few powers fit, or equal steps.
 function rounded(low, high, most, log) {
-  if (log && high / low > 30) {
-    const powers = [];
-    for (let power = Math.ceil(Math.log10(low)); power <= Math.log10(high); power += 1) powers.push(10 ** power);
-    return powers.filter((_, i) => i % Math.ceil(powers.length / most) === 0);
+  if (log) {
+    const per = high / low > 300 ? [1] : [1, 2, 5];
+    const found = [];
+    for (let power = Math.floor(Math.log10(low)); power <= Math.log10(high); power += 1) {
+      found.push(...per.map((k) => k * 10 ** power).filter((value) => value >= low && value <= high));
+    }
+    if (found.length > 1) return found.filter((_, i) => i % Math.ceil(found.length / (2 * most)) === 0);
   }
   const rough = 10 ** Math.floor(Math.log10((high - low) / most || 1));
   const step = [1, 2, 5, 10].map((k) => k * rough).find((by) => (high - low) / by <= most) ?? 10 * rough;

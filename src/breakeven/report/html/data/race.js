@@ -12,7 +12,7 @@ class RaceView {
     this.race = race;
     this.racers = race.racers.filter((racer) => racer.loss.length);
     const part = (name) => holder.querySelector(`.${name}`);
-    this.parts = { slider: part("place"), now: part("at"), verdict: part("live"), chart: part("chart") };
+    this.parts = { slider: part("slide"), now: part("at"), verdict: part("live"), chart: part("chart") };
     this.longest = Math.max(...this.racers.map((racer) => racer.at_s[racer.at_s.length - 1]));
     part("moving").hidden = false;
     this.parts.slider.addEventListener("input", () => this.show());

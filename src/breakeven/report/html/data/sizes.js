@@ -71,7 +71,7 @@ class SizesView {
     this.panel = panel;
     this.causes = causes;
     const part = (name) => holder.querySelector(`.${name}`);
-    this.parts = { slider: part("place"), now: part("at"), verdict: part("live"), bars: part("live-bars"), chart: part("chart") };
+    this.parts = { slider: part("slide"), now: part("at"), verdict: part("live"), bars: part("live-bars"), chart: part("chart") };
     this.choices = [...holder.querySelectorAll("select")];
     part("moving").hidden = false;
     this.parts.slider.addEventListener("input", () => this.show());
@@ -122,11 +122,14 @@ class SizesView {
     const text = valueText(value);
     this.parts.now.textContent = text;
     this.parts.slider.setAttribute("aria-valuetext", `${this.panel.parameter} ${text}`);
-    const isToday = this.place === this.today;
+    const others = this.panel.choices.map((choice, i) => `, ${choice.name} ${choice.values[this.choices[i].selectedIndex]}`).join("");
+    const asToday = this.panel.choices.every((choice, i) => choice.today === this.choices[i].selectedIndex);
+    const isToday = asToday && this.place === this.today;
+    const where = others ? `${this.panel.parameter} ${text}${others}` : `a ${this.panel.parameter} of ${text}`;
     const said = points.slice(1).every(([, point]) => point.factor)
       ? points.slice(1).map(([curve, point]) => verdictOf(curve, point)).join("; ")
       : fastestOf(points);
-    this.parts.verdict.textContent = `At a ${this.panel.parameter} of ${text}${isToday ? ", as today" : ""}: ${said}.`;
+    this.parts.verdict.textContent = `At ${where}${isToday ? ", as today" : ""}: ${said}.`;
     const longest = Math.max(...points.map(([, point]) => point.step_ms.mid));
     this.parts.bars.replaceChildren(...points.map(([curve, point], i) => this.bar(curve, point, longest, i % 5)));
     this.draw(points, value);
