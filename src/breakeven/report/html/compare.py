@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
 from breakeven.report.compare import headline, signed
 from breakeven.report.html.bars import cause_number, chart
 from breakeven.report.html.saying import cause_text
-from breakeven.report.html.writing import document
+from breakeven.report.html.writing import Link, document
 from breakeven.report.numbers import MEASURED_DIGITS, duration
 from breakeven.report.words import cause_words
 from breakeven.results import DeviceResult, Interval, Share
@@ -35,18 +35,19 @@ class Moved:
     width: str
 
 
-def compare_page(report: CompareReport, command: str | None = None) -> bytes:
+def compare_page(report: CompareReport, command: str | None = None, links: Sequence[Link] = ()) -> bytes:
     """The answer as a page, UTF-8.
 
     Args:
         report: the answer.
         command: what was typed; None: as far as the answer tells.
+        links: to pages beside this one.
     """
     names = _names(report)
     largest = max((abs(change.ms) for change in report.changes), default=0.0)
     steps = tuple(_device(report, at, name) for at, name in enumerate(names))
     return document(
-        "compare.html.j2", None, report=report, title=f"breakeven compare {names[0]} {names[1]}", names=names,
+        "compare.html.j2", None, links, report=report, title=f"breakeven compare {names[0]} {names[1]}", names=names,
         headline=headline(report) or "No step time in one of them, so the two cannot be set side by side.", steps=steps,
         chart=chart(steps), moved=tuple(_moved(change, largest) for change in report.changes), real=tuple(_real(report)),
         command=command or shlex.join(["breakeven", "compare", report.first, report.second]),
