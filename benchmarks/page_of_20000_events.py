@@ -81,6 +81,7 @@ def main() -> None:
             page = browser.new_page(viewport={"width": WINDOW[0], "height": WINDOW[1]})
             ready, frames = measured(page, file)
             sys.stdout.write(f"usable after {ready:.0f} ms, {frames:.0f} frames a second\n")
+            sys.stdout.flush()
             page.close()
         browser.close()
 

@@ -84,6 +84,6 @@ def test_the_race_tells_who_was_where_when(browser: Browser, tmp_path: pathlib.P
         page = found.page
         assert page.locator(".live").inner_text() == "After 30.0 s of training: cuda at a loss of 1.130, cpu at a loss of 1.289."
         page.locator(".slide").fill("0")
-        assert page.locator(".live").inner_text() == "After 0 s of training: no loss was seen yet."
+        assert page.locator(".live").inner_text() == "After 0 ms of training: no loss was seen yet."
         assert page.locator(".chart .curve.measured").count() == 2
         assert page.locator(".chart .level").count() == 1

@@ -18,6 +18,8 @@ from breakeven.results.compared import Change, CompareReport
 
 #: Percent of the width on each side of the middle that the largest change takes.
 _HALF = 50.0
+#: Changes that are said in sentences: so many, and none under this part of the first's step. The table has them all.
+_MOST_SAID, _LEAST_SAID = 3, 0.01
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ def compare_page(report: CompareReport, command: str | None = None, links: Seque
     return document(
         "compare.html.j2", None, links, report=report, title=f"breakeven compare {names[0]} {names[1]}", names=names,
         headline=headline(report) or "No step time in one of them, so the two cannot be set side by side.", steps=steps,
-        chart=chart(steps), moved=tuple(_moved(change, largest) for change in report.changes), real=tuple(_real(report)),
+        chart=chart(steps), real=tuple(_real(report))[:_MOST_SAID],
+        moved=tuple(_moved(change, largest) for change in report.changes),
         command=command or shlex.join(["breakeven", "compare", report.first, report.second]),
     )  # fmt: skip
 
@@ -86,7 +89,7 @@ def _real(report: CompareReport) -> Iterator[str]:
     """A sentence for each change that is more than the spread."""
     step = report.step_ms[0]
     for change in report.changes:
-        if not change.real:
+        if not change.real or (step is not None and abs(change.ms) < _LEAST_SAID * step.mid):
             continue
         grew = "more" if change.ms > 0 else "less"
         part = f", {100 * abs(change.ms) / step.mid:.0f} % of the first's step" if isinstance(step, Interval) and step.mid else ""

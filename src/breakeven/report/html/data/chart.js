@@ -26,14 +26,16 @@ function rounded(low, high, most, log) {
 
 // Draws into an svg element.
 // curves: name, colour (a number), measured (the whole line), points of x, low, mid, high and measured, by x.
-// x, y: log, title, text (of a value); x also ticks. now: the place of the slider. level: a line across, with its name.
+// x, y: log, title, text (of a value); x also ticks, and where it begins at the latest. now: the place of the slider. level: a line across, with its name.
 function drawCurves(chart, { curves, x, y, now, today, level }) {
   const width = Math.max(chart.clientWidth, 240);
   const frame = { left: CHART.left, right: width - CHART.right, top: CHART.top, bottom: CHART.height - CHART.bottom };
   const points = curves.flatMap((curve) => curve.points);
-  const [left, right] = [Math.min(...points.map((p) => p.x)), Math.max(...points.map((p) => p.x))];
+  const [left, right] = [Math.min(...points.map((p) => p.x), x.least ?? Infinity), Math.max(...points.map((p) => p.x))];
   const ends = points.flatMap((p) => [p.low, p.high]).filter((value) => Number.isFinite(value) && (!y.log || value > 0));
-  const [bottom, top] = [Math.min(...ends, ...(level ? [level.value] : [])), Math.max(...ends)];
+  const [least, most] = [Math.min(...ends, ...(level ? [level.value] : [])), Math.max(...ends)];
+  const room = y.log ? 0 : 0.06 * (most - least || 1);
+  const [bottom, top] = [least - room, most + room];
   const at = {
     x: scale(left, right, frame.left, frame.right, x.log),
     y: scale(bottom, top, frame.bottom, frame.top, y.log),

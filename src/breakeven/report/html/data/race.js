@@ -24,7 +24,7 @@ class RaceView {
   show() {
     const seconds = (this.longest * Number(this.parts.slider.value)) / Number(this.parts.slider.max);
     const losses = this.racers.map((racer) => lossAt(racer, seconds));
-    const text = `${figures(seconds, 3)} s`;
+    const text = duration(1000 * seconds, 3);
     this.parts.now.textContent = text;
     this.parts.slider.setAttribute("aria-valuetext", `${text} of training`);
     const known = this.racers.map((racer, i) => [racer, losses[i]]).filter(([, loss]) => loss !== null).sort((a, b) => a[1] - b[1]);
@@ -37,7 +37,7 @@ class RaceView {
     const { target } = this.race;
     drawCurves(this.parts.chart, {
       curves, now: { x: seconds, y: losses }, level: target === null ? null : { value: target, name: `loss ${figures(target, 4)}` },
-      x: { log: false, title: "seconds of training", text: (s) => String(+s.toPrecision(4)) },
+      x: { log: false, least: 0, title: "seconds of training", text: (s) => String(+s.toPrecision(4)) },
       y: { log: false, text: (loss) => String(+loss.toPrecision(3)) },
     });
   }
