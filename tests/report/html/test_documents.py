@@ -227,7 +227,7 @@ def test_a_comparison_of_predictions_is_hatched() -> None:
     answer = replace(answers.compare_answer(), sources=("predicted", "predicted"))
     page = compare_page(answer).decode()
     assert page.count('class="bar predicted"') == 2
-    assert "≈ 69 ms" in page
+    assert "One step takes ≈ 69 ms in the first and ≈ 23 ms in the second; what differs most is input: ≈ -47 ms." in page
     assert 'class="bar predicted"' not in compare_page(answers.compare_answer()).decode()
 
 

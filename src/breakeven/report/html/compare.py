@@ -7,11 +7,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from breakeven.report.compare import headline, signed
+from breakeven.report.compare import headline, part_words, signed
 from breakeven.report.html.bars import cause_number, chart
 from breakeven.report.html.saying import cause_text
 from breakeven.report.html.writing import Link, document
-from breakeven.report.numbers import MEASURED_DIGITS, duration
 from breakeven.report.words import cause_words
 from breakeven.results import DeviceResult, Interval, Share
 from breakeven.results.compared import Change, CompareReport
@@ -52,7 +51,7 @@ def compare_page(report: CompareReport, command: str | None = None, links: Seque
         "compare.html.j2", None, links, report=report, title=f"breakeven compare {names[0]} {names[1]}", names=names,
         headline=headline(report) or "No step time in one of them, so the two cannot be set side by side.", steps=steps,
         chart=chart(steps), real=tuple(_real(report))[:_MOST_SAID],
-        moved=tuple(_moved(change, largest) for change in report.changes),
+        moved=tuple(_moved(change, report, largest) for change in report.changes),
         command=command or shlex.join(["breakeven", "compare", report.first, report.second]),
     )  # fmt: skip
 
@@ -73,16 +72,17 @@ def _device(report: CompareReport, at: int, name: str) -> DeviceResult:
     return DeviceResult(name, kind, report.sources[at], step, account)
 
 
-def _moved(change: Change, largest: float) -> Moved:
+def _moved(change: Change, report: CompareReport, largest: float) -> Moved:
     width = _HALF * abs(change.ms) / largest if largest else 0.0
     return Moved(
-        cause_number(change.cause), cause_words(change.cause).letter, cause_text(change.cause), _ms(change.first_ms),
-        _ms(change.second_ms), signed(change), change.real, f"{_HALF if change.ms > 0 else _HALF - width:.3f}%", f"{width:.3f}%",
+        cause_number(change.cause), cause_words(change.cause).letter, cause_text(change.cause),
+        _ms(change.first_ms, report.sources[0]), _ms(change.second_ms, report.sources[1]), signed(change, report), change.real,
+        f"{_HALF if change.ms > 0 else _HALF - width:.3f}%", f"{width:.3f}%",
     )  # fmt: skip
 
 
-def _ms(ms: float) -> str:
-    return duration(ms, MEASURED_DIGITS) if ms else "–"
+def _ms(ms: float, source: str) -> str:
+    return part_words(ms, source) if ms else "–"
 
 
 def _real(report: CompareReport) -> Iterator[str]:
@@ -93,4 +93,5 @@ def _real(report: CompareReport) -> Iterator[str]:
             continue
         grew = "more" if change.ms > 0 else "less"
         part = f", {100 * abs(change.ms) / step.mid:.0f} % of the first's step" if isinstance(step, Interval) and step.mid else ""
-        yield f"{cause_text(change.cause)}: {duration(abs(change.ms), MEASURED_DIGITS)} {grew} in the second{part}."
+        source = "predicted" if "predicted" in report.sources else "measured"
+        yield f"{cause_text(change.cause)}: {part_words(abs(change.ms), source)} {grew} in the second{part}."
