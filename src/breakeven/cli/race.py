@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
-from breakeven.cli.progress import progress_on
+from breakeven.cli.racing import live
 from breakeven.errors import InputError
 
 if TYPE_CHECKING:
@@ -24,13 +24,20 @@ def command(
     device: Annotated[
         list[str] | None, typer.Option("--device", metavar="D", help="cpu, cuda, mps, xpu; repeat it. Without it: all here.")
     ] = None,
+    vary: Annotated[
+        str | None, typer.Option("--vary", metavar="NAME=VALUES", help="Race values of a parameter, as in batch=32,128.")
+    ] = None,
+    remedy: Annotated[
+        list[str] | None,
+        typer.Option("--remedy", metavar="ID", help="Race the script with it against the script as it is; repeat it."),
+    ] = None,
     loss: Annotated[float | None, typer.Option("--loss", metavar="L", help="Who reaches this loss first?")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
     html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> int:
-    """The same training for the same time on each device: iterations, and the loss that they bought."""
+    """The same training for the same time on each device, or with each value: iterations, and the loss that they bought."""
     if not 0 < seconds < 1e6:
         raise InputError(f"--seconds {seconds:g}: give a time above 0")
     check_json(json, script)
@@ -41,9 +48,9 @@ def command(
     from breakeven.report.screen import show
     from breakeven.workflows.race import RaceRequest, race
 
-    request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss)
-    with stdout_kept(json == STDOUT), progress_on(sys.stderr, quiet, shared=False) as on_progress:
-        report = race(request, on_progress)
+    request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss, vary, tuple(remedy or ()))
+    with stdout_kept(json == STDOUT), live(sys.stderr, quiet) as (on_progress, on_report):
+        report = race(request, on_progress, on_report)
     write_json(json, encode(report))
     if html is not None:
         from breakeven.report.html.race import race_page
@@ -59,7 +66,9 @@ def _typed(request: RaceRequest) -> Iterator[str]:
     yield from ("breakeven", "race", request.script, "--seconds", f"{request.seconds:g}")
     for name in request.devices:
         yield from ("--device", name)
-    for option, value in (("--loss", request.loss), ("--mark", request.mark)):
+    for name in request.remedies:
+        yield from ("--remedy", name)
+    for option, value in (("--vary", request.vary), ("--loss", request.loss), ("--mark", request.mark)):
         yield from () if value is None else (option, str(value))
     yield from ("--", *request.args) if request.args else ()
 

@@ -11,7 +11,7 @@ from breakeven.report.paper import LEAST_WIDTH, MOST_WIDTH, Paper
 from breakeven.results.race import Racer, RaceReport
 
 #: Headings of the table; the last column holds why a device ended early.
-COLUMNS = ("device", "iterations", "a step", "loss at the end", "reached the loss after", "")
+COLUMNS = ("device", "iterations", "samples", "a step", "loss at the end", "reached the loss after", "")
 _ROWS, _MARGIN = 14, 9
 _SIGNS = "*o+x#@%&"
 
@@ -45,7 +45,7 @@ def race_chart(report: RaceReport, width: int) -> str:
     ends = {0: digits(high, 4), _ROWS - 1: digits(low, 4)}
     lines = [f"{ends.get(at, ''):>{_MARGIN}} |{''.join(row)}".rstrip() for at, row in enumerate(grid)]
     foot = f"{'':>{_MARGIN}} +{'-' * columns}\n{'':>{_MARGIN}}  0{f'{longest:.3g} s of training':>{columns - 1}}"
-    legend = "  ".join(f"{sign} {racer.device}" for racer, sign in zip(drawn, _SIGNS * len(drawn), strict=False))
+    legend = "  ".join(f"{sign} {racer.name}" for racer, sign in zip(drawn, _SIGNS * len(drawn), strict=False))
     return "\n".join(["loss", *lines, foot, f"{'':>{_MARGIN}}  {legend}"])
 
 
@@ -54,4 +54,5 @@ def cells_of(racer: Racer) -> tuple[str, ...]:
     step = duration(1000 * racer.seconds / racer.iterations) if racer.iterations else "–"
     end = "–" if racer.end_loss is None else f"{digits(racer.end_loss.mid, 4)}"
     reached = "–" if racer.reached_s is None else duration(1000 * racer.reached_s)
-    return racer.device, str(racer.iterations), step, end, reached, racer.error or ""
+    samples = "–" if racer.samples is None else f"{racer.samples:,}"
+    return racer.name, str(racer.iterations), samples, step, end, reached, racer.error or ""

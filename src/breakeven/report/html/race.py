@@ -37,10 +37,10 @@ def _curves(report: RaceReport) -> Iterator[tuple[str, str, str]]:
         points = list(zip(racer.at_s, racer.loss, strict=True))
         every = max(1, -(-len(points) // _ROWS))
         for at, loss in points[::-1][::every][::-1]:
-            yield racer.device, f"{digits(at, 3)} s", digits(loss, _DIGITS)
+            yield racer.name, f"{digits(at, 3)} s", digits(loss, _DIGITS)
 
 
 def _failed(report: RaceReport) -> Iterator[str]:
     for racer in report.racers:
         if racer.error is not None:
-            yield f"{racer.device} ended early: {racer.error}"
+            yield f"{racer.name} ended early: {racer.error}"

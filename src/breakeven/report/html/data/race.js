@@ -7,6 +7,10 @@ function lossAt(racer, seconds) {
   return racer.loss[after - 1] * (1 - part) + racer.loss[after] * part;
 }
 
+function racerName({ device, variant }) {
+  return variant ? `${device}, ${variant}` : device;
+}
+
 class RaceView {
   constructor(holder, race) {
     this.race = race;
@@ -28,10 +32,10 @@ class RaceView {
     this.parts.now.textContent = text;
     this.parts.slider.setAttribute("aria-valuetext", `${text} of training`);
     const known = this.racers.map((racer, i) => [racer, losses[i]]).filter(([, loss]) => loss !== null).sort((a, b) => a[1] - b[1]);
-    const said = known.map(([racer, loss]) => `${racer.device} at a loss of ${figures(loss, 4)}`).join(", ");
+    const said = known.map(([racer, loss]) => `${racerName(racer)} at a loss of ${figures(loss, 4)}`).join(", ");
     this.parts.verdict.textContent = `After ${text} of training: ${said || "no loss was seen yet"}.`;
     const curves = this.racers.map((racer, number) => ({
-      name: racer.device, colour: number % 5, measured: true,
+      name: racerName(racer), colour: number % 5, measured: true,
       points: racer.loss.map((loss, i) => ({ x: racer.at_s[i], low: loss, mid: loss, high: loss, measured: true })),
     }));
     const { target } = this.race;
