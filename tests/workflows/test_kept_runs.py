@@ -364,4 +364,5 @@ def test_why_keeps_its_answer_where_out_says(ask: Ask, tmp_path: Path, monkeypat
     (made,) = seals.forecasts(store.open("kept/first"))
     assert (made.forecast.device, seals.is_whole(made)) == ("Tesla T4", True)
     assert "No --gpu was named" in json.loads(Path("kept/first/answer.json").read_text())["warnings"][0]
+    assert "What if the batch were another?" in Path("kept/first/report.html").read_text(encoding="utf-8")
     assert cli.main(["why", "train.py", "-q", "--out", "kept/first"]) == 2

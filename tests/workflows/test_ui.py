@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import html
 import http.client
 import json
 import re
 from dataclasses import replace
 from http import HTTPStatus
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -130,7 +132,7 @@ def test_nothing_in_a_run_becomes_markup(tmp_path: Path) -> None:
     first, second = re.findall(r'name="[ab]" value="([0-9a-f]+)"[^>]* checked', text)
     for shown in (text, *(page(tmp_path, link) for link in links(text)), page(tmp_path, f"/compare?a={first}&b={second}")):
         assert "alert(1)" in shown
-        assert not re.search(r"<script|<img|62710561", shown)
+        assert not re.search(r"<script>alert|<img|62710561", shown)
 
 
 def test_the_server_is_for_this_machine_and_reads_only(folder: Path) -> None:
@@ -164,17 +166,38 @@ def test_a_folder_that_is_not_there_is_one_line(tmp_path: Path, capfd: pytest.Ca
     assert len(capfd.readouterr().err.splitlines()) == 2
 
 
+def test_a_page_made_from_a_run_runs_its_own_script_alone(folder: Path) -> None:
+    """The policy that is sent lets inline scripts run; the one in the page names its one script by its hash."""
+    link = next(link for link in links(page(folder, "/")) if "Stay on" in page(folder, link))
+    response = respond(str(folder), link)
+    assert response.policy.startswith("default-src 'none'")
+    assert "unsafe-eval" not in response.policy
+    own = html.unescape(re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)"', response.content.decode())[0])
+    assert "script-src 'sha256-" in own
+    assert "unsafe" not in own
+    assert '<a href="/">All runs</a>' in response.content.decode()
+    assert f'<a href="{link}/answer.json">' in response.content.decode()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(not CHROMIUM.exists(), reason="Chromium is not installed at /usr/bin/chromium")
+@pytest.mark.parametrize("axed", [False, True], ids=["used", "axe"])
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (390, "dark")])
-def test_a_browser_shows_the_pages_without_complaint(folder: Path, width: int, scheme: str) -> None:
-    """No error in the console, no request to anywhere else, no serious violation for who cannot see or use a mouse."""
+def test_a_browser_shows_the_pages_without_complaint(folder: Path, width: int, scheme: str, axed: bool) -> None:
+    """No error in the console, no request to anywhere else, no serious violation for who cannot see or use a mouse.
+
+    axe puts a script of its own into the page, which the page's policy forbids: so it is used once with it and once without.
+    """
     playwright = pytest.importorskip("playwright.sync_api")
     axe = pytest.importorskip("axe_playwright_python.sync_playwright").Axe()
     wrong: list[str] = []
+
+    def looked(tab: Any) -> list[dict[str, Any]]:  # Any: playwright may be missing
+        return list(axe.run(tab).response["violations"]) if axed else []
+
     with serving(str(folder)) as server, playwright.sync_playwright() as player:
         browser = player.chromium.launch(executable_path=str(CHROMIUM), args=["--no-sandbox"])
-        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme, bypass_csp=axed)
         tab = context.new_page()
         tab.set_default_timeout(120_000)
         tab.on("console", lambda said: wrong.append(said.text) if said.type == "error" else None)
@@ -182,18 +205,20 @@ def test_a_browser_shows_the_pages_without_complaint(folder: Path, width: int, s
         tab.on("request", lambda asked: wrong.append(asked.url) if not asked.url.startswith(server.url) else None)
         tab.goto(server.url)
         seen = [tab.title()]
-        found = axe.run(tab).response["violations"]
+        found = looked(tab)
         tab.get_by_role("button", name="Compare first and second").press("Enter")
         tab.wait_for_url("**/compare?*")
-        seen.append(tab.get_by_role("region").inner_text())
-        found += axe.run(tab).response["violations"]
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        seen.append(tab.locator("main").inner_text())
+        found += looked(tab)
         tab.get_by_role("link", name="before").first.click()
-        seen.append(tab.get_by_role("region").inner_text())
-        found += axe.run(tab).response["violations"]
-        tab.goto(server.url)
+        tab.wait_for_selector("html[data-ready]", state="attached")
+        seen.append(tab.locator("main").inner_text())
+        found += looked(tab)
+        tab.get_by_role("link", name="All runs").click()
         tab.get_by_role("link", name="sweep").click()
         seen.append(tab.get_by_role("table").inner_text())
-        found += axe.run(tab).response["violations"]
+        found += looked(tab)
         assert tab.evaluate("document.documentElement.scrollWidth <= window.innerWidth"), (
             "the page itself does not scroll sideways"
         )
@@ -202,4 +227,4 @@ def test_a_browser_shows_the_pages_without_complaint(folder: Path, width: int, s
     assert "within the spread" in seen[1] or "none" in seen[1]
     assert "Stay on the CPU" in seen[2]
     assert [v["id"] for v in found if v["impact"] in ("serious", "critical")] == []
-    assert wrong == []
+    assert axed or wrong == []

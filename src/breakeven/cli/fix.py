@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError
 
 if TYPE_CHECKING:
     from breakeven.results.proof import FixReport
+    from breakeven.workflows.fix import FixRequest
 
 
 def command(
@@ -31,6 +34,7 @@ def command(
     seconds: Annotated[float | None, typer.Option("--seconds", metavar="S", help="Most time of each proof.")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> int:
     """Carry out what makes SCRIPT faster, and prove that it still computes the same.
@@ -42,6 +46,7 @@ def command(
     if seconds is not None and not 0 < seconds < 1e6:
         raise InputError(f"--seconds {seconds:g}: give a time above 0")
     check_json(json, script)
+    check_html(html, script)
 
     from breakeven.workflows.fix import FixRequest, failed, fix
 
@@ -56,10 +61,25 @@ def command(
             raise
         except BreakevenError as raised:
             report, error = failed(request, raised), raised
+    if html is not None:
+        from breakeven.report.html.fix import fix_page
+
+        write_html(html, lambda: fix_page(report, shlex.join(_typed(request))))
     _hand_over(report, json, diff)
     if error is not None:
         raise error
     return 0
+
+
+def _typed(request: FixRequest) -> Iterator[str]:
+    """The call that asks the same again; of one that wrote, the proof alone."""
+    yield from ("breakeven", "fix", request.script)
+    for name in request.remedies:
+        yield from ("--remedy", name)
+    for option, value in (("--gpu", request.gpu), ("--seconds", request.seconds), ("--mark", request.mark)):
+        yield from () if value is None else (option, str(value))
+    yield from ("--prove",) if request.prove else ()
+    yield from ("--", *request.args) if request.args else ()
 
 
 def _hand_over(report: FixReport, json: str | None, diff: bool) -> None:

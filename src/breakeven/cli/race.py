@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
-from typing import Annotated
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.racing import live
 from breakeven.errors import InputError
+
+if TYPE_CHECKING:
+    from breakeven.workflows.race import RaceRequest
 
 
 def command(
@@ -29,12 +34,14 @@ def command(
     loss: Annotated[float | None, typer.Option("--loss", metavar="L", help="Who reaches this loss first?")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> int:
     """The same training for the same time on each device, or with each value: iterations, and the loss that they bought."""
     if not 0 < seconds < 1e6:
         raise InputError(f"--seconds {seconds:g}: give a time above 0")
     check_json(json, script)
+    check_html(html, script)
 
     from breakeven.report.json import encode
     from breakeven.report.race import render_race
@@ -45,9 +52,25 @@ def command(
     with stdout_kept(json == STDOUT), live(sys.stderr, quiet) as (on_progress, on_report):
         report = race(request, on_progress, on_report)
     write_json(json, encode(report))
+    if html is not None:
+        from breakeven.report.html.race import race_page
+
+        write_html(html, lambda: race_page(report, shlex.join(_typed(request))))
     if json != STDOUT:
         show(lambda width, ascii_only: render_race(report, width, ascii_only), sys.stdout)
     return 0
+
+
+def _typed(request: RaceRequest) -> Iterator[str]:
+    """The call that asks the same again."""
+    yield from ("breakeven", "race", request.script, "--seconds", f"{request.seconds:g}")
+    for name in request.devices:
+        yield from ("--device", name)
+    for name in request.remedies:
+        yield from ("--remedy", name)
+    for option, value in (("--vary", request.vary), ("--loss", request.loss), ("--mark", request.mark)):
+        yield from () if value is None else (option, str(value))
+    yield from ("--", *request.args) if request.args else ()
 
 
 def _devices(asked: list[str]) -> tuple[str, ...]:

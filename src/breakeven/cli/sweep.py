@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.cli.why import DEFAULT_GPU
 from breakeven.errors import BreakevenError, InputError
 from breakeven.report.writing import check_target, write_whole
 from breakeven.results.swept import SweepReport
+
+if TYPE_CHECKING:
+    from breakeven.workflows.sweep import SweepRequest
 
 _VARY = "A parameter and its values: NAME=LO:HI[:xK], NAME=LO:HI:+STEP or NAME=a,b,c; repeat for more."
 _PICTURE = "Also draw the curves and the map: F.svg or F.png; needs the extra html."
@@ -43,7 +48,7 @@ def command(
     prices: Annotated[str | None, typer.Option("--prices", metavar="F", help="A price list of your own, as CSV.")] = None,
     epoch: Annotated[int | None, typer.Option("--epoch", metavar="N", help="Samples of an epoch, to price one.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
-    html: Annotated[str | None, typer.Option("--html", metavar="F", help="Also write the answer as a page.")] = None,
+    html: Annotated[str | None, typer.Option("--html", metavar="F", help=HTML_HELP)] = None,
     picture: Annotated[str | None, typer.Option("--picture", metavar="F", help=_PICTURE)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> None:
@@ -67,7 +72,7 @@ def command(
     except BreakevenError as error:
         _hand_over_nothing(script, error, json)
         raise
-    _hand_over(report, json, html, picture)
+    _hand_over(report, json, html, picture, shlex.join(_typed(request)))
 
 
 def _check(script: str, measure: int | None, epoch: int | None, json: str | None, html: str | None, picture: str | None) -> None:
@@ -77,10 +82,9 @@ def _check(script: str, measure: int | None, epoch: int | None, json: str | None
         raise InputError(f"--measure {measure}: at least 1 cell has to be run")
     if epoch is not None and epoch < 1:
         raise InputError(f"--epoch {epoch}: an epoch has at least 1 sample")
-    for option, name in (("--html", html), ("--picture", picture)):
-        if name is not None:
-            check_target(Path(name), option)
+    check_html(html, script)
     if picture is not None:
+        check_target(Path(picture), "--picture")
         from breakeven.report.picture import check_picture
 
         check_picture(picture)
@@ -97,7 +101,21 @@ def _hand_over_nothing(script: str, error: BreakevenError, json: str | None) -> 
     write_json(json, encode(empty))
 
 
-def _hand_over(report: SweepReport, json: str | None, html: str | None, picture: str | None) -> None:
+def _typed(request: SweepRequest) -> Iterator[str]:
+    """The call that asks the same again."""
+    yield from ("breakeven", "sweep", request.script)
+    for words in request.vary:
+        yield from ("--vary", words)
+    for name in request.gpus:
+        yield from ("--gpu", name)
+    others = ("host", "measure", "steps", "seconds", "mark", "prices", "epoch")
+    for option in others:
+        value = getattr(request, option)
+        yield from () if value is None else (f"--{option}", str(value))
+    yield from ("--", *request.args) if request.args else ()
+
+
+def _hand_over(report: SweepReport, json: str | None, html: str | None, picture: str | None, typed: str) -> None:
     from breakeven.report.json import encode
     from breakeven.report.screen import show
     from breakeven.report.sweep import render_sweep
@@ -106,7 +124,7 @@ def _hand_over(report: SweepReport, json: str | None, html: str | None, picture:
     if html is not None:
         from breakeven.report.html.sweep import sweep_page
 
-        write_whole(Path(html), sweep_page(report))
+        write_html(html, lambda: sweep_page(report, typed))
     if picture is not None:
         from breakeven.report.picture import picture_of
 

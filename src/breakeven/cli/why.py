@@ -81,16 +81,18 @@ def command(
         with stdout_kept(json == STDOUT):
             report, answer, error = _run(request)
         report = with_shown_paths(prepared.finish(report))
-        picture = _picture(answer) if html is not None else None  # while the script that a model file became is still there
+        wanted = html is not None or out is not None
+        picture = _picture(answer) if wanted else None  # while the script that a model file became is still there
     if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))
     _hand_over(report, json)
-    write_html(html, lambda: _page(report, picture, replace(request, script=script)))
+    page = _page(report, picture, replace(request, script=script)) if wanted else b""
+    write_html(html, lambda: page)
     if out is not None and answer is not None:
         from breakeven.workflows.keeping import keep
 
-        keep(replace(answer, report=report), replace(request, script=script), out)
+        keep(replace(answer, report=report), replace(request, script=script), out, page)
     if error is not None:
         raise error
     return 0

@@ -54,7 +54,7 @@ def _cpu_point(evidence: Evidence, apart: CpuScaling, scaled: OpStream, batch: i
     measured = evidence.cpu.step_ms
     assert measured is not None  # asked before
     if batch == today:
-        return SizePoint(batch, measured, evidence.cpu.account)
+        return SizePoint(batch, measured, evidence.cpu.account, source="measured")
     step = apart.step(scaled, batch / today)
     return SizePoint(batch, step, _grown(evidence.cpu.account, step.mid, batch / today))
 

@@ -8,11 +8,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from breakeven.report.numbers import LEAST_MS, MEASURED_DIGITS, duration
+from breakeven.report.numbers import LEAST_MS, MEASURED_DIGITS, PREDICTED_DIGITS, duration
 from breakeven.report.paper import LEAST_WIDTH, MOST_WIDTH, Paper
 from breakeven.report.words import cause_words
 from breakeven.results.compared import Change, CompareReport
 
+_DIGITS = {"measured": MEASURED_DIGITS, "predicted": PREDICTED_DIGITS}
 _MOST = 8
 _LONGEST = 300
 
@@ -29,22 +30,43 @@ def render_compare(report: CompareReport, width: int = 80, ascii_only: bool = Fa
     return Group(*_head(report, paper), Text(), _table(report, paper), Text(), *_notes(report, paper))
 
 
+def headline(report: CompareReport) -> str | None:
+    """What it comes to, in a sentence; None where one of the two has no step."""
+    one, two = report.step_ms
+    if one is None or two is None:
+        return None
+    before, after = (part_words(step.mid, source) for step, source in zip((one, two), report.sources, strict=True))
+    return f"One step takes {before} in the first and {after} in the second{_most(report)}."
+
+
+def signed(change: Change, report: CompareReport) -> str:
+    """A change with its sign; what is too small to be said is `none`."""
+    if abs(change.ms) < LEAST_MS:
+        return "none"
+    source = "predicted" if "predicted" in report.sources else "measured"
+    return f"{'≈ ' if source == 'predicted' else ''}{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), _DIGITS[source])}"
+
+
+def part_words(ms: float, source: str) -> str:
+    """A time as its source asks for: `13.5 ms`, or `≈ 14 ms` where it was predicted."""
+    return f"{'≈ ' if source == 'predicted' else ''}{duration(ms, _DIGITS[source])}"
+
+
 def _head(report: CompareReport, paper: Paper) -> Iterator[RenderableType]:
     room = max(16, (paper.width - 24) // 2)
     yield paper.text(
         f"breakeven compare {paper.short_path(report.first, room)} {paper.short_path(report.second, room)}", style="dim"
     )
-    one, two = report.step_ms
-    if one is not None and two is not None:
-        before, after = duration(one.mid, MEASURED_DIGITS), duration(two.mid, MEASURED_DIGITS)
-        yield paper.text(f"One step takes {before} in the first and {after} in the second{_most(report)}.", style="bold")
+    said = headline(report)
+    if said is not None:
+        yield paper.text(said, style="bold")
 
 
 def _most(report: CompareReport) -> str:
     real = next((change for change in report.changes if change.real), None)
     if real is None:
         return "; no part of it differs by more than its spread"
-    return f"; what differs most is {real.cause}: {'+' if real.ms > 0 else '-'}{duration(abs(real.ms), MEASURED_DIGITS)}"
+    return f"; what differs most is {real.cause}: {signed(real, report)}"
 
 
 def _table(report: CompareReport, paper: Paper) -> RenderableType:
@@ -54,19 +76,16 @@ def _table(report: CompareReport, paper: Paper) -> RenderableType:
         table.add_column(heading, justify="right", no_wrap=True)
     table.add_column("")
     for change in report.changes[:_MOST]:
-        table.add_row(*_row(change, paper))
+        table.add_row(*_row(change, report, paper))
     return table
 
 
-def _row(change: Change, paper: Paper) -> Iterator[RenderableType]:
+def _row(change: Change, report: CompareReport, paper: Paper) -> Iterator[RenderableType]:
     words = cause_words(change.cause).words
     yield paper.text(f"  {change.cause}" + (f": {words}" if words else ""))
-    for ms in (change.first_ms, change.second_ms):
-        yield paper.text(duration(ms, MEASURED_DIGITS) if ms else "–")
-    signed = (
-        f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
-    )
-    yield paper.text(signed, style="bold" if change.real else "")
+    for ms, source in zip((change.first_ms, change.second_ms), report.sources, strict=True):
+        yield paper.text(part_words(ms, source) if ms else "–")
+    yield paper.text(signed(change, report), style="bold" if change.real else "")
     yield paper.text("" if change.real or not change.ms else "within the spread", style="dim")
 
 

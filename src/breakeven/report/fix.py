@@ -35,24 +35,25 @@ def render_fix(report: FixReport, width: int = 80, ascii_only: bool = False) -> 
         blocks.append(Group(paper.text("Remedies", style="bold underline"), *(_tried(one, paper) for one in looked)))
     if report.diff:
         blocks.append(Group(paper.text("The change", style="bold underline"), *_diff(report.diff, paper)))
-    notes = [*_untouched(report), *report.warnings]
+    notes = [*untouched(report), *report.warnings]
     if notes:
         blocks.append(Group(paper.text("Notes", style="dim underline"), *(paper.text(n, "dim", 2) for n in notes)))
     return Group(*(part for block in blocks for part in (block, Text())))
 
 
 def _answer(report: FixReport, paper: Paper) -> RenderableType:
-    lines = [paper.text(sentence, style="bold") for sentence in _verdict(report)]
+    lines = [paper.text(sentence, style="bold") for sentence in verdict_of(report)]
     if report.predicted is not None:
-        lines.append(paper.text(f"Predicted for {_device(report)}: ≈ {_times(report.predicted)} (simulated).", indent=2))
+        lines.append(paper.text(f"Predicted for {device_words(report)}: ≈ {times(report.predicted)} (simulated).", indent=2))
     if report.proof is not None:
-        lines += [paper.text(said, indent=2) for said in _proven(report.proof)]
+        lines += [paper.text(said, indent=2) for said in proven(report.proof)]
     if report.error is not None:
         lines.append(paper.text(f"The predicted saving is {100 * report.error:+.0f} % off the proven one.", indent=2))
     return Group(*lines)
 
 
-def _verdict(report: FixReport) -> Iterator[str]:
+def verdict_of(report: FixReport) -> Iterator[str]:
+    """What came of it, in a sentence."""
     proof = report.proof
     if report.written:
         yield f"{report.script} was changed; the text as it was is in {report.backup}."
@@ -66,15 +67,16 @@ def _verdict(report: FixReport) -> Iterator[str]:
         yield f"This change is not kept: {proof.reason}."
 
 
-def _proven(proof: Proof) -> Iterator[str]:
+def proven(proof: Proof) -> Iterator[str]:
+    """What a proof showed, in sentences."""
     if proof.speedup is not None and proof.before_ms is not None and proof.after_ms is not None:
         steps = f"{duration(proof.before_ms.mid, MEASURED_DIGITS)} before, {duration(proof.after_ms.mid, MEASURED_DIGITS)} after"
         yield (
-            f"Measured on this machine's {proof.device.upper()}: {_times(proof.speedup)} the steps a second "
+            f"Measured on this machine's {proof.device.upper()}: {times(proof.speedup)} the steps a second "
             f"({steps} a step; {proof.pairs} pairs of blocks in alternation)."
         )
     if proof.cpu_speedup is not None:
-        yield f"By processor time, which other programs do not disturb: {_times(proof.cpu_speedup)}."
+        yield f"By processor time, which other programs do not disturb: {times(proof.cpu_speedup)}."
     if proof.equality is not None:
         yield proof.equality.sentence
     if proof.race is not None:
@@ -82,11 +84,13 @@ def _proven(proof: Proof) -> Iterator[str]:
         yield f"Loss after {race.seconds:.1f} s of training each: {race.before.mid:.4g} before, {race.after.mid:.4g} after."
 
 
-def _times(speedup: Interval) -> str:
+def times(speedup: Interval) -> str:
+    """A speed-up with its interval."""
     return f"{speedup.mid:.2f}× ({speedup.low:.2f}–{speedup.high:.2f})"
 
 
-def _device(report: FixReport) -> str:
+def device_words(report: FixReport) -> str:
+    """The device that gains are predicted for."""
     return "this machine's CPU" if report.device == "cpu" else f"the {report.device}"
 
 
@@ -96,7 +100,7 @@ def _tried(one: Tried, paper: Paper) -> RenderableType:
     if one.gain_ms is not None:
         lines.append(paper.text(f"predicted to save {approximately(one.gain_ms)} of a step", "italic", 4))
     if one.proof is not None and one.proof.speedup is not None:
-        lines.append(paper.text(f"measured: {_times(one.proof.speedup)}", "", 4))
+        lines.append(paper.text(f"measured: {times(one.proof.speedup)}", "", 4))
     if one.note:
         lines.append(paper.text(one.note, "dim", 4))
     return Group(*lines)
@@ -110,7 +114,7 @@ def _diff(diff: str, paper: Paper) -> Iterator[RenderableType]:
         yield Padding(Text(text, style=styles.get(line[:1], ""), no_wrap=True, overflow="ellipsis"), (0, 0, 0, 2))
 
 
-def _untouched(report: FixReport) -> Iterator[str]:
+def untouched(report: FixReport) -> Iterator[str]:
     """Those that were asked for and could not be carried out; of all others the page is silent."""
     for one in report.remedies:
         if not one.lines and (one.promise is None or len(report.remedies) <= 3):

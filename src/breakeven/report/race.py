@@ -10,6 +10,8 @@ from breakeven.report.numbers import digits, duration
 from breakeven.report.paper import LEAST_WIDTH, MOST_WIDTH, Paper
 from breakeven.results.race import Racer, RaceReport
 
+#: Headings of the table; the last column holds why a device ended early.
+COLUMNS = ("device", "iterations", "samples", "a step", "loss at the end", "reached the loss after", "")
 _ROWS, _MARGIN = 14, 9
 _SIGNS = "*o+x#@%&"
 
@@ -18,10 +20,10 @@ def render_race(report: RaceReport, width: int = 80, ascii_only: bool = False) -
     """The whole page."""
     paper = Paper(max(LEAST_WIDTH, min(width, MOST_WIDTH)), ascii_only)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("device", "iterations", "samples", "a step", "loss at the end", "reached the loss after", ""):
+    for name in COLUMNS:
         table.add_column(name)
     for racer in report.racers:
-        table.add_row(*(paper.text(cell) for cell in _cells(racer)))
+        table.add_row(*(paper.text(cell) for cell in cells_of(racer)))
     parts: list[RenderableType] = [paper.text(report.sentence, style="bold"), Text(), table]
     chart = race_chart(report, paper.width)
     return Group(*parts, Text(), Text(chart)) if chart else Group(*parts)
@@ -47,7 +49,8 @@ def race_chart(report: RaceReport, width: int) -> str:
     return "\n".join(["loss", *lines, foot, f"{'':>{_MARGIN}}  {legend}"])
 
 
-def _cells(racer: Racer) -> tuple[str, ...]:
+def cells_of(racer: Racer) -> tuple[str, ...]:
+    """One device's row of the table."""
     step = duration(1000 * racer.seconds / racer.iterations) if racer.iterations else "–"
     end = "–" if racer.end_loss is None else f"{digits(racer.end_loss.mid, 4)}"
     reached = "–" if racer.reached_s is None else duration(1000 * racer.reached_s)

@@ -15,7 +15,8 @@ from breakeven.results.swept import Cell, Cost, Crossing, SweepReport
 _MOST_LINES = 12
 _MOST_COLUMNS = 12
 _LONGEST = 300
-_SURE = 0.95
+#: From this probability on a device is said to be the fastest.
+SURE = 0.95
 
 
 def render_sweep(report: SweepReport, width: int = 80, ascii_only: bool = False) -> RenderableType:
@@ -44,10 +45,10 @@ def _head(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
         today = f", today {parameter.today}" if parameter.today is not None else ""
         yield paper.text(f"{parameter.name}: {parameter.found}{today}", style="dim")
     yield Text()
-    yield paper.text(_answer(report), style="bold")
+    yield paper.text(sweep_answer(report), style="bold")
 
 
-def _answer(report: SweepReport) -> str:
+def sweep_answer(report: SweepReport) -> str:
     """The sentence of the first parameter and the first GPU, at the others' middle values; else who wins most cells."""
     middle = {p.name: p.values[len(p.values) // 2] for p in report.parameters}
     for crossing in report.crossings:
@@ -60,7 +61,7 @@ def _answer(report: SweepReport) -> str:
 def _map(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
     """Who is fastest in each cell: rows of the first parameter, columns of the second."""
     names = list(dict.fromkeys(d.name for cell in report.cells for d in cell.devices))
-    letters = _letters(names)
+    letters = letters_of(names)
     first = report.parameters[0]
     second = report.parameters[1] if len(report.parameters) > 1 else None
     yield paper.text("Which device is fastest (small letter: under 95 % sure)", style="bold")
@@ -79,7 +80,7 @@ def _map(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
     yield paper.text("  ".join(f"{letter} {name}" for name, letter in letters.items()), style="dim", indent=2)
 
 
-def _letters(names: list[str]) -> dict[str, str]:
+def letters_of(names: list[str]) -> dict[str, str]:
     """A letter for each device: C for the CPU, the others by their order."""
     return {name: "C" if name == "cpu" else "ABDEFGHIJKLMNOPQRSTUVWXYZ"[at % 25] for at, name in enumerate(n for n in names)}
 
@@ -98,12 +99,12 @@ def _letter(cell: Cell | None, letters: dict[str, str]) -> str:
     if cell is None or cell.fastest is None:
         return "-"
     letter = letters[cell.fastest]
-    return letter if (cell.probability or 0) >= _SURE else letter.lower()
+    return letter if (cell.probability or 0) >= SURE else letter.lower()
 
 
 def _crossings(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
     yield paper.text("Break-even", style="bold")
-    shown = _thinned(report)
+    shown = thinned(report)
     for crossing in shown:
         yield paper.text(crossing.sentence, indent=2)
     if not report.crossings:
@@ -112,7 +113,7 @@ def _crossings(report: SweepReport, paper: Paper) -> Iterator[RenderableType]:
         yield paper.text(f"and {len(report.crossings) - len(shown)} more in the JSON", style="dim", indent=2)
 
 
-def _thinned(report: SweepReport) -> list[Crossing]:
+def thinned(report: SweepReport) -> list[Crossing]:
     """Each parameter and GPU at the other parameters' first, middle and last values, up to what a page bears."""
     ends = {p.name: {p.values[0], p.values[len(p.values) // 2], p.values[-1]} for p in report.parameters}
     middle = {p.name: p.values[len(p.values) // 2] for p in report.parameters}

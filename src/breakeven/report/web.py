@@ -10,22 +10,13 @@ from importlib.resources import files
 import polars as pl
 from jinja2 import Environment
 
+from breakeven.report.html.writing import Link
 from breakeven.report.numbers import digits
-from breakeven.report.screen import Page, as_text
 from breakeven.report.text import clean
 from breakeven.results.runs import RunRow, RunsReport
 
-_WIDTH = 110
 _ROWS, _DIGITS, _LONGEST = 200, 4, 120
 _TEMPLATE = "runs.html.j2"
-
-
-@dataclass(frozen=True)
-class Link:
-    """A link of a page."""
-
-    href: str
-    text: str
 
 
 @dataclass(frozen=True)
@@ -64,10 +55,9 @@ def list_page(report: RunsReport) -> bytes:
     return _page("Runs", runs_shown=True, runs=listed, comparable=len(answers), folder=report.folder, warnings=report.warnings)
 
 
-def text_page(title: str, body: Page | None, links: Sequence[Link] = (), warnings: Sequence[str] = ()) -> bytes:
-    """A page of the terminal as a page of the browser, with links above it."""
-    shown = as_text(body, _WIDTH) if body is not None else ""
-    return _page(title, body=shown, links=links, warnings=warnings)
+def said_page(title: str, warnings: Sequence[str] = ()) -> bytes:
+    """A page that says one thing."""
+    return _page(title, warnings=warnings)
 
 
 def tables_page(title: str, grids: Sequence[Grid], links: Sequence[Link] = (), warnings: Sequence[str] = ()) -> bytes:

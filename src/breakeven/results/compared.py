@@ -38,4 +38,5 @@ class CompareReport:
     changes: tuple[Change, ...]
     devices: tuple[str, str]
     warnings: tuple[str, ...] = ()
+    sources: tuple[str, str] = ("measured", "measured")  # or predicted
     schema: str = "breakeven/compare/1"

@@ -79,13 +79,17 @@ class LinePrice:
 
 @dataclass(frozen=True)
 class SizePoint:
-    """One device's step at one size; `factor` is the CPU's step over this one, and `probability` that it is over 1."""
+    """One device's step at one size; `factor` is the CPU's step over this one, and `probability` that it is over 1.
 
-    value: int
+    Where no `factor` is known, `probability` is that this device is the fastest.
+    """
+
+    value: int | float
     step_ms: Interval
     account: tuple[Share, ...] = ()
     factor: Interval | None = None
     probability: float | None = None
+    source: str = "predicted"  # measured | predicted
 
 
 @dataclass(frozen=True)

@@ -39,6 +39,7 @@ def compare_runs(first: str, second: str, device: str | None = None) -> CompareR
     return CompareReport(
         first=first, second=second, step_ms=(before.step_ms, after.step_ms), changes=changes_on(one.report, two.report, name),
         devices=(name, name), warnings=(_looked_at(before, after, names[1:]), *_warnings(one, two)),
+        sources=(before.source, after.source),
     )  # fmt: skip
 
 

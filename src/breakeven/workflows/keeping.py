@@ -21,12 +21,12 @@ from breakeven.timeline.fingerprint import fingerprint
 from breakeven.timeline.parquet import stream_to_parquet
 from breakeven.workflows.why import Answered, Priced, WhyRequest
 
-ANSWER, CALLS, ROWS = "answer.json", "calls.parquet", "rows.parquet"
+ANSWER, PAGE, CALLS, ROWS = "answer.json", "report.html", "calls.parquet", "rows.parquet"
 _PART = "answer"
 
 
-def keep(answer: Answered, request: WhyRequest, out: str) -> None:
-    """Writes the run, whole or not at all.
+def keep(answer: Answered, request: WhyRequest, out: str, page: bytes | None = None) -> None:
+    """Writes the run, whole or not at all, with the answer's page where there is one.
 
     Raises:
         InputError: something is there already, or it cannot be written.
@@ -45,7 +45,9 @@ def keep(answer: Answered, request: WhyRequest, out: str) -> None:
         if device.source == "measured" and device.step_ms is not None
     ]
     part = {"fingerprint": job, FORECASTS: [asdict(s) for s in forecasts], MEASUREMENTS: [asdict(m) for m in measured]}
-    whole = Whole({_PART: part}, tables(report), {ANSWER: why_json(report), **_stream_files(stream)})
+    whole = Whole(
+        {_PART: part}, tables(report), {ANSWER: why_json(report), **({PAGE: page} if page else {}), **_stream_files(stream)}
+    )
     store.write_run(
         out, "why", whole, title=PurePath(report.script).name, settings=_settings(request), versions=dict(report.versions),
         machine=dict(report.machine),

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -18,14 +18,15 @@ from urllib.parse import parse_qs, urlsplit
 
 from breakeven import store
 from breakeven.errors import BreakevenError, InputError
-from breakeven.report.compare import render_compare
-from breakeven.report.terminal import render
-from breakeven.report.web import Link, grid_of, key_of, list_page, tables_page, text_page
+from breakeven.report.html.compare import compare_page
+from breakeven.report.html.why import why_page
+from breakeven.report.html.writing import Link
+from breakeven.report.web import grid_of, key_of, list_page, said_page, tables_page
 from breakeven.results.runs import RunRow
 from breakeven.store.run import Run
 from breakeven.workflows.answers import answer_in
 from breakeven.workflows.compared_runs import compare_runs
-from breakeven.workflows.keeping import ANSWER
+from breakeven.workflows.keeping import ANSWER, PAGE
 from breakeven.workflows.runs import runs
 
 _LOOPBACK: Final = "127.0.0.1"
@@ -38,8 +39,11 @@ _KEPT: Final = (
     "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline' 'unsafe-eval'; "
     "img-src data: blob:; font-src data:; worker-src blob:"
 )
+#: Of a page made here from an answer: it names its one script by its hash itself, and both policies hold.
+_MADE: Final = f"{_OWN}; script-src 'unsafe-inline'"
+_HOME: Final = Link("/", "All runs")
 #: Files of a run that may be opened as they are.
-_FILES: Final = {"report.html": (_HTML, _KEPT), ANSWER: ("application/json", _OWN)}
+_FILES: Final = {PAGE: (_HTML, _KEPT), ANSWER: ("application/json", _OWN)}
 
 
 @dataclass(frozen=True)
@@ -109,12 +113,12 @@ def respond(folder: str, target: str) -> Response:
         if parts[0] == "run" and len(parts) in (2, 3):
             return _run(folder, parts[1], parts[2] if len(parts) == 3 else None)
     except BreakevenError as error:
-        return Response(HTTPStatus.NOT_FOUND, text_page("This cannot be shown", None, warnings=(str(error),)))
+        return Response(HTTPStatus.NOT_FOUND, said_page("This cannot be shown", (str(error),)))
     return _missing()
 
 
 def _missing() -> Response:
-    return Response(HTTPStatus.NOT_FOUND, text_page("There is no such page", None))
+    return Response(HTTPStatus.NOT_FOUND, said_page("There is no such page"))
 
 
 def _row(folder: str, asked: str) -> RunRow:
@@ -138,16 +142,14 @@ def _run(folder: str, asked: str, file: str | None) -> Response:
     links = [Link(f"/run/{key_of(row.path)}/{name}", _named(name)) for name in _FILES if run.file(name) is not None]
     report = answer_in(run)
     if report is not None:
-        return Response(
-            HTTPStatus.OK,
-            text_page(row.path, lambda width, ascii_only: render(report, width, ascii_only), links, run.warnings),
-        )
+        shown = replace(report, warnings=(*report.warnings, *run.warnings))
+        return Response(HTTPStatus.OK, why_page(shown, links=(_HOME, *links)), policy=_MADE)
     grids = [grid_of(name, frame) for name in run.table_names() if (frame := run.table(name)) is not None]
     return Response(HTTPStatus.OK, tables_page(row.path, grids, links, _described(run)))
 
 
 def _named(file: str) -> str:
-    return "the report" if file.endswith(".html") else "the answer as JSON"
+    return "The full report: source, timeline, other batches" if file == PAGE else "The answer as JSON"
 
 
 def _described(run: Run) -> tuple[str, ...]:
@@ -160,9 +162,8 @@ def _described(run: Run) -> tuple[str, ...]:
 def _compared(folder: str, first: str, second: str) -> Response:
     rows = _row(folder, first), _row(folder, second)
     report = compare_runs(*(_path(folder, row) for row in rows))
-    title = f"{rows[0].path} → {rows[1].path}"
     links = [Link(f"/run/{key_of(row.path)}", row.path) for row in rows]
-    return Response(HTTPStatus.OK, text_page(title, lambda width, ascii_only: render_compare(report, width, ascii_only), links))
+    return Response(HTTPStatus.OK, compare_page(report, links=(_HOME, *links)), policy=_MADE)
 
 
 def _handler(folder: str) -> type[BaseHTTPRequestHandler]:
@@ -184,7 +185,7 @@ def _handler(folder: str) -> type[BaseHTTPRequestHandler]:
             if named in _NAMES:
                 response = respond(folder, self.path)
             else:
-                response = Response(HTTPStatus.FORBIDDEN, text_page("This page is for this machine alone", None))
+                response = Response(HTTPStatus.FORBIDDEN, said_page("This page is for this machine alone"))
             self.send_response(response.status)
             for name, value in (
                 ("Content-Type", response.kind), ("Content-Length", str(len(response.content))),

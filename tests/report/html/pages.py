@@ -44,6 +44,7 @@ def sizes() -> Sizes:
                 batch,
                 Interval(here * 0.97, here, here * 1.03),
                 (Share("overhead", 0.3, 0.3 / here), Share("compute", here - 0.3, 1 - 0.3 / here)),
+                source="measured" if batch == 100 else "predicted",
             )
         )
         ratio = here / there

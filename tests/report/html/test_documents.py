@@ -8,11 +8,16 @@ from html.parser import HTMLParser
 
 import pytest
 
+from breakeven.report.html.compare import compare_page
+from breakeven.report.html.fix import fix_page
+from breakeven.report.html.race import race_page
+from breakeven.report.html.sweep import sweep_page
 from breakeven.report.html.trace import trace_page
 from breakeven.report.html.why import why_fragment, why_page
 from breakeven.results import DeviceResult, Finding, Interval, Remedy, Share, Site, WhyReport
 from breakeven.results.pictured import Pictured
 from breakeven.results.traced import RankResult, TraceReport, TraceStep
+from tests.report.html import answers
 from tests.report.html.pages import EVIL, PICTURED, hostile, step
 from tests.report.why_samples import CPU_WINS, SAMPLES
 
@@ -174,3 +179,78 @@ def test_a_trace_without_steps_speaks_of_the_traced_time_and_of_no_range_of_one_
     )
     text = " ".join(Seen(trace_page(report).decode()).text.split())
     assert "Its part of the traced time: 229 ms." in text
+
+
+PAGES = {
+    "sweep": (sweep_page, answers.sweep_answer()),
+    "fix": (fix_page, answers.fix_answer()),
+    "fix by race": (fix_page, answers.fix_by_race()),
+    "race": (race_page, answers.race_answer()),
+    "compare": (compare_page, answers.compare_answer()),
+}
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_the_page_of_every_verb_loads_nothing(kind: str) -> None:
+    page, answer = PAGES[kind]
+    check(page(answer))
+
+
+@pytest.mark.parametrize("kind", PAGES)
+def test_hostile_names_in_every_field_of_every_answer_stay_text(kind: str) -> None:
+    page, answer = PAGES[kind]
+    content = page(answers.hostile(answer), command=EVIL)
+    seen = check(content)
+    assert "pwned" in seen.text
+    assert b"<img" not in content
+    assert b"pwned=1</script>" not in content
+    assert "\u202e".encode() not in content
+
+
+def test_a_remedy_shows_what_was_predicted_beside_what_was_proven() -> None:
+    text = " ".join(Seen(fix_page(answers.fix_answer()).decode()).text.split())
+    assert "predicted saves ≈ 3.5 ms (2.0–5.0) of a step on this machine's CPU" in text
+    assert "proven Measured on this machine's CPU: 1.42× (1.35–1.50) the steps a second" in text
+    assert "- optimizer.zero_grad(set_to_none=False) + optimizer.zero_grad(set_to_none=True)" in text
+    assert "The promise holds yes" in text.replace("holdsyes", "holds yes")
+    assert "not kept" in text
+
+
+def test_a_change_without_a_proof_says_that_nothing_was_run() -> None:
+    text = " ".join(Seen(fix_page(replace(answers.fix_answer(), proof=None, error=None)).decode()).text.split())
+    assert "This change is not proven yet" in text
+    assert "nothing was run" in text
+    assert "The certificate" not in text
+
+
+def test_a_comparison_of_predictions_is_hatched() -> None:
+    answer = replace(answers.compare_answer(), sources=("predicted", "predicted"))
+    page = compare_page(answer).decode()
+    assert page.count('class="bar predicted"') == 2
+    assert "One step takes ≈ 69 ms in the first and ≈ 23 ms in the second; what differs most is input: ≈ -47 ms." in page
+    assert 'class="bar predicted"' not in compare_page(answers.compare_answer()).decode()
+
+
+def test_a_comparison_says_which_changes_are_real() -> None:
+    text = " ".join(Seen(compare_page(answers.compare_answer()).decode()).text.split())
+    assert "input: waiting for the next batch of data: 47.1 ms less in the second, 68 % of the first's step." in text
+    assert "+1.20 mswithin the spread" in text
+
+
+def test_a_grid_that_is_too_much_for_a_page_keeps_its_sliders_and_its_size() -> None:
+    """Thousands of cells: the other parameters stay at their middle values, and the page says so."""
+    answer = answers.sweep_answer()
+    batches = tuple(range(1, 2001))
+    cells = tuple(replace(answer.cells[0], values={"batch": b, "hidden": h}, batch=b) for b in batches for h in answers.HIDDEN)
+    parameters = (replace(answer.parameters[0], values=batches), answer.parameters[1])
+    page = sweep_page(replace(answer, parameters=parameters, cells=cells))
+    check(page)
+    assert "too much for a page" in page.decode()
+
+
+def test_a_sweep_whose_cells_all_failed_has_a_page() -> None:
+    answer = answers.sweep_answer()
+    cells = tuple(replace(cell, devices=(), fastest=None, probability=None, error="out of memory") for cell in answer.cells)
+    text = Seen(sweep_page(replace(answer, cells=cells, crossings=(), costs=(), paybacks=())).decode()).text
+    assert "No cell could be answered." in text
+    assert "21 cells: nothing like them could be run." in text

@@ -35,7 +35,7 @@ def said(page: Page, selector: str) -> str:
 
 
 def set_slider(page: Page, place: int) -> None:
-    page.locator("#size").fill(str(place))
+    page.locator("#place-0").fill(str(place))
 
 
 def view(page: Page) -> dict[str, float]:
@@ -54,9 +54,7 @@ def test_it_opens_from_disk_and_fits_its_window(
         assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
         red = int(page.evaluate("getComputedStyle(document.body).backgroundColor.match(/\\d+/)[0]"))
         assert (red < 64) == (scheme == "dark")
-        heights = page.evaluate(
-            "[...document.querySelectorAll('canvas, #size-chart')].map((e) => e.getBoundingClientRect().height)"
-        )
+        heights = page.evaluate("[...document.querySelectorAll('canvas, .chart')].map((e) => e.getBoundingClientRect().height)")
         assert min(heights) > 50
 
 
@@ -64,28 +62,28 @@ def test_it_opens_from_disk_and_fits_its_window(
 def test_the_slider_moves_verdict_bars_and_curve(browser: Browser, report: pathlib.Path, size: tuple[int, int]) -> None:
     with opened(browser, report, size) as found:
         page = found.page
-        today = said(page, "#size-verdict")
+        today = said(page, ".live")
         assert "At a batch of 100, as today: the CPU is ≈ 1.9 times as fast as the Tesla T4" in today
-        assert page.locator("#size-bars .measured").count() == 1
-        mark = page.locator("#size-chart .now").get_attribute("x1")
-        bar = page.locator("#size-bars .bar").nth(1).locator("rect").first.get_attribute("width")
-        set_slider(page, int(page.locator("#size").get_attribute("max") or 0))
-        assert "At a batch of 3,200: the Tesla T4 is ≈ " in said(page, "#size-verdict")
-        assert page.locator("#size-chart .now").get_attribute("x1") != mark
-        assert page.locator("#size-bars .bar").nth(1).locator("rect").first.get_attribute("width") != bar
-        assert page.locator("#size-bars .measured").count() == 0
-        assert page.locator("#size").get_attribute("aria-valuetext") == "batch 3,200"
-        page.locator("#size-today").click()
-        assert said(page, "#size-verdict") == today
+        assert page.locator(".live-bars .measured").count() == 1
+        mark = page.locator(".chart .now").get_attribute("x1")
+        bar = page.locator(".live-bars .bar").nth(1).locator("rect").first.get_attribute("width")
+        set_slider(page, int(page.locator("#place-0").get_attribute("max") or 0))
+        assert "At a batch of 3,200: the Tesla T4 is ≈ " in said(page, ".live")
+        assert page.locator(".chart .now").get_attribute("x1") != mark
+        assert page.locator(".live-bars .bar").nth(1).locator("rect").first.get_attribute("width") != bar
+        assert page.locator(".live-bars .measured").count() == 0
+        assert page.locator("#place-0").get_attribute("aria-valuetext") == "batch 3,200"
+        page.locator(".to-today").click()
+        assert said(page, ".live") == today
 
 
 def test_between_two_sizes_times_are_interpolated_on_logarithms(browser: Browser, report: pathlib.Path) -> None:
     """Half-way between 100 and 200 (12 stops) lies the geometric mean of both steps."""
     with opened(browser, report) as found:
         set_slider(found.page, 2 * 12 + 6)
-        assert said(found.page, "#size-now") == "141"
+        assert said(found.page, ".at") == "141"
         expected = ((0.3 + 1.04) * (0.3 + 2.08)) ** 0.5
-        assert said(found.page, "#size-bars .bar:first-child .total") == f"≈ {expected:.1f} ms"
+        assert said(found.page, ".live-bars .bar:first-child .total") == f"≈ {expected:.1f} ms"
 
 
 def test_the_timeline_zooms_moves_and_reads_its_bars(browser: Browser, report: pathlib.Path) -> None:
@@ -122,14 +120,12 @@ def test_everything_is_reached_and_worked_by_keyboard(browser: Browser, report: 
         reached = set()
         for _ in range(80):
             page.keyboard.press("Tab")
-            reached.add(
-                page.evaluate("document.activeElement.id || document.activeElement.dataset.do || document.activeElement.tagName")
-            )
-        assert {"size", "size-today", "in", "out", "whole", "back", "on", "CANVAS", "SUMMARY", "A"} <= reached
-        page.locator("#size").focus()
-        before = said(page, "#size-verdict")
+            reached.add(page.evaluate(NAMED))
+        assert {"place-0", "to-today", "in", "out", "whole", "back", "on", "CANVAS", "SUMMARY", "A"} <= reached
+        page.locator("#place-0").focus()
+        before = said(page, ".live")
         page.keyboard.press("ArrowRight")
-        assert said(page, "#size-verdict") != before
+        assert said(page, ".live") != before
         page.locator("canvas").focus()
         page.keyboard.press("ArrowRight")
         first = said(page, ".told")
@@ -191,6 +187,9 @@ def test_twenty_thousand_events_are_smooth(browser: Browser, tmp_path: pathlib.P
     assert min(waits) <= INTERACTIVE_MS
     assert max(rates) >= LEAST_FRAMES
 
+
+#: What has the focus, by the first of its names.
+NAMED = "(({ id, dataset, className, tagName }) => id || dataset.do || className || tagName)(document.activeElement)"
 
 #: Zooms in and out for 60 frames, painting on each; the frames a second.
 ZOOM = """() => new Promise((done) => {

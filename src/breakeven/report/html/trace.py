@@ -26,7 +26,7 @@ def trace_page(report: TraceReport, step: PlayedStep | None = None, command: str
     device = DeviceResult(report.device, kind, "measured", report.step_ms, report.account)
     named = dict.fromkeys((name, f.device) for f in report.findings for name in f.remedies)
     return document(
-        "trace.html.j2", {"sizes": None, "steps": [step] if step else [], "causes": causes()},
+        "trace.html.j2", {"steps": [step] if step else [], "causes": causes()},
         report=report, title=f"breakeven trace {report.file}", unit="step" if report.steps else "traced time",
         headline=_headline(report), facts=tuple(_facts(report)), chart=chart((device,)),
         remedies=report.remedies or tuple(Remedy(name, device, None, "") for name, device in named),

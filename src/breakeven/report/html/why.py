@@ -9,9 +9,10 @@ from pathlib import PurePath
 
 from breakeven.report.html.bars import causes, chart
 from breakeven.report.html.operations import operations
+from breakeven.report.html.panels import panel_of
 from breakeven.report.html.saying import near
 from breakeven.report.html.source import source_files
-from breakeven.report.html.writing import document, part
+from breakeven.report.html.writing import Link, document, part
 from breakeven.results import Remedy, WhyReport
 from breakeven.results.pictured import Pictured, PlayedStep
 
@@ -27,21 +28,25 @@ class Known:
     unknown: tuple[str, ...]
 
 
-def why_page(report: WhyReport, pictured: Pictured | None = None, command: str | None = None) -> bytes:
+def why_page(
+    report: WhyReport, pictured: Pictured | None = None, command: str | None = None, links: Sequence[Link] = ()
+) -> bytes:
     """The answer as a page, UTF-8.
 
     Args:
         report: the answer.
         pictured: the step, the source and the other sizes; None: they are not known, and the page says nothing of them.
         command: what was typed; None: as far as the answer tells.
+        links: to pages beside this one.
     """
     beyond = pictured or Pictured()
+    panel = panel_of(beyond.sizes) if beyond.sizes and len(beyond.sizes.curves) > 1 else None
     played = [_placed(step, report.script) for step in beyond.steps]
     return document(
         "why.html.j2",
-        {"sizes": beyond.sizes, "steps": played, "causes": causes()},
+        {"panels": [panel] if panel else [], "steps": played, "causes": causes()}, links,
         **_shown(report), title=f"breakeven why {PurePath(report.script).name}", command=command or _command(report),
-        sizes=beyond.sizes, steps=[(step, operations(step)) for step in played],
+        sizes=beyond.sizes if panel else None, panel=panel, steps=[(step, operations(step)) for step in played],
         files=source_files(beyond, report.findings), known=_known(report, beyond),
         gpus=[d.name for d in report.devices if d.kind == "gpu"][:3],
     )  # fmt: skip

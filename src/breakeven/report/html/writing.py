@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 from base64 import b64encode
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from hashlib import sha256
 from importlib.resources import files
@@ -15,27 +17,44 @@ from breakeven.report.html.saying import SAYINGS
 from breakeven.report.json import to_plain
 from breakeven.report.text import clean, without_steering
 
-_TEMPLATES = ("page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fragment.html.j2")
-_SCRIPTS = ("numbers.js", "sizes.js", "timeline.js", "start.js")
+_TEMPLATES = (
+    "page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fix.html.j2", "race.html.j2",
+    "compare.html.j2", "fragment.html.j2",
+)  # fmt: skip
+_SCRIPTS = ("numbers.js", "chart.js", "sizes.js", "race.js", "timeline.js", "start.js")
 _STYLE = "style.css"
 
 #: What would end the data block, or begin markup, inside of a script element.
 _IN_SCRIPT = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
-def document(template: str, data: object = None, **values: object) -> bytes:
+@dataclass(frozen=True)
+class Link:
+    """A link to another page, for those who serve pages beside each other; a file on disk has none."""
+
+    href: str
+    text: str
+
+
+def document(template: str, data: object = None, links: Sequence[Link] = (), **values: object) -> bytes:
     """A whole page, UTF-8.
 
     Args:
         template: its file under `data/`.
         data: what the page's script computes with, any records; None: nothing.
+        links: to other pages.
         values: what the template shows.
     """
     script = '(() => {\n"use strict";\n' + "\n".join(_data(name) for name in _SCRIPTS) + "})();"
     style = _data(_STYLE)
     page = _environment().get_template(template)
     text = page.render(
-        **values, data=Markup(as_data(data)), script=Markup(script), style=Markup(style), policy=_policy(script, style)
+        **values,
+        links=links,
+        data=Markup(as_data(data)),
+        script=Markup(script),
+        style=Markup(style),
+        policy=_policy(script, style),
     )  # our own files, and JSON that `as_data` has made harmless
     return text.encode("utf-8", "replace")
 
