@@ -78,7 +78,8 @@ def slack(
     points = list(itertools.product(*[(_SAMPLES if len(wide) < 3 else (0.0, 1.0)) if a.count > 1 else (0.0,) for a in axes]))
     middle = tuple(0.5 if a.count > 1 else 0.0 for a in axes)
     inside = [
-        (np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1), -1) for offsets in (*points, middle)
+        (np.stack([a.start + a.step * (cells[:, d] + offsets[d]) for d, a in enumerate(axes)], 1), -1)
+        for offsets in (*points, middle)
     ]
     for places, beyond in (*inside, *_outside(cells, axes, wide, middle)):
         for device in devices:
@@ -105,7 +106,11 @@ def _outside(
         for corner, size in ((0, 0.0), (last, axes[d].start + axes[d].step * (last + 1) + 10.0)):
             for share in (0.0, 1.0):  # of the other axes' cells
                 places = np.stack(
-                    [a.start + a.step * (cells[:, e] + (share if e != d and a.count > 1 else middle[e])) for e, a in enumerate(axes)], 1
+                    [
+                        a.start + a.step * (cells[:, e] + (share if e != d and a.count > 1 else middle[e]))
+                        for e, a in enumerate(axes)
+                    ],
+                    1,
                 )
                 places[cells[:, d] == corner, d] = size
                 found.append((places, d))
