@@ -17,6 +17,7 @@ ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fe
 SOME = 30  # rows for the quantiles of one limit
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
 _BORROWED = 5  # rows
+_TELLING = 20  # the fewest rows of which one lies beyond each end of the interval
 _ODDS = (1.0 - SHARE) / 2.0
 #: Factors for calls that are hardly more than a launch, where no table measured any, by the beginning of the variant: how far
 #: durations of such kernels in the public traces lie from the price (GP100 2 to 4 µs, A100 3 to 9.5, MI250 12 for products).
@@ -48,7 +49,8 @@ def quantile(values: np.ndarray, share: float) -> float:
 def factors(variant: str, errors: dict[str, Errors], few: Collection[str]) -> dict[str, Factors]:
     """Low and high factors by device and regime; devices with few rows share the form of their errors, each at its own size."""
     sizes = _sizes({name: errors[name].error for name in few})
-    alike = [replace(errors[name], error=errors[name].error / sizes[name]) for name in few]
+    usual = _usual([errors[name].error for name in few])
+    alike = [replace(errors[name], error=errors[name].error / _of_the_others(errors[name].error, usual)) for name in few]
     together = reduce(Errors.joined, alike) if alike else None
     found = {}
     for name, one in errors.items():
@@ -61,9 +63,19 @@ def factors(variant: str, errors: dict[str, Errors], few: Collection[str]) -> di
 
 def _sizes(errors: dict[str, np.ndarray]) -> dict[str, float]:
     """How large each device's errors are: their mean, as if a few rows more were as large as everybody's."""
-    everybody = [float(np.abs(e).mean()) for e in errors.values() if len(e)]
-    usual = float(np.mean(everybody)) if everybody else 0.0
+    usual = _usual(list(errors.values()))
     return {k: max((float(np.abs(e).sum()) + _BORROWED * usual) / (len(e) + _BORROWED), _LEAST) for k, e in errors.items()}
+
+
+def _usual(errors: list[np.ndarray]) -> float:
+    everybody = [float(np.abs(e).mean()) for e in errors if len(e)]
+    return float(np.mean(everybody)) if everybody else 0.0
+
+
+def _of_the_others(error: np.ndarray, usual: float) -> np.ndarray:
+    """The size that a device's errors have without each row: a row that makes its own measure is never far out."""
+    others = np.abs(error).sum() - np.abs(error)
+    return np.maximum((others + _BORROWED * usual) / (len(error) - 1 + _BORROWED), _LEAST)
 
 
 def _regimes(limits: np.ndarray, some: int) -> list[np.ndarray]:
@@ -83,7 +95,7 @@ def _bounds(error: np.ndarray) -> tuple[float, float]:
 def tiny(variant: str, error: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
     """Factors of tiny calls: of the rows themselves where there are enough, else as kernels in traces vary."""
     rows = error[limits == TINY]
-    if len(rows) < SOME:
+    if len(rows) < _TELLING:
         return next((f for start, f in _TINY.items() if variant.startswith(start)), _TINY_OTHERS)
     return _bounds(rows)
 

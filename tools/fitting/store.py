@@ -26,7 +26,8 @@ def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
     if few:
         for key, extra in crossed(fitted.variant, groups, few).items():
             own[key] = own[key].joined(extra)
-    of_device = factors(fitted.variant, {k: e for k, e in own.items() if k in fitted.models}, sorted(few))
+    alike = sorted(few) if groups[0].places.shape[1] > 1 else []  # over one size a device has its own form: where its caches end
+    of_device = factors(fitted.variant, {k: e for k, e in own.items() if k in fitted.models}, alike)
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
 
