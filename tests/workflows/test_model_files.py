@@ -17,6 +17,7 @@ import torch
 from breakeven import cli
 from breakeven.models.learnables import count
 from breakeven.results import DeviceResult, Finding, Interval, Site, WhyReport
+from breakeven.models.asked import Asked
 from breakeven.workflows.model_files import prepared, read_model
 from tests.models.scripts import module
 
@@ -90,7 +91,7 @@ def test_a_wrong_call_is_told_in_one_line(
 
 
 def test_lines_that_stand_for_one_line_are_given_once_and_the_dearest_is_kept(matlab: Path) -> None:
-    with prepared("train.m", ["XTrain=6x20xN"]) as ready:
+    with prepared("train.m", Asked(("XTrain=6x20xN",))) as ready:
         lines = Path(ready.target).read_text().splitlines()
         wanted = [at for at, line in enumerate(lines, 1) if "optimizer" in line and "import" not in line]
         prices = [Interval(n, n, n) for n in range(len(wanted))]

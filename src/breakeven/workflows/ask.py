@@ -26,6 +26,7 @@ from breakeven.machine.hosts import find_host, hosts, this_machine
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.models.arithmetic import step_flops
 from breakeven.models.learnables import count
+from breakeven.models.asked import Asked
 from breakeven.models.network import Model, Training
 from breakeven.models.shorthand.read import network
 from breakeven.models.torch_script import write
@@ -96,7 +97,9 @@ def described(request: AskRequest) -> Model:
         InputError: it cannot be understood.
     """
     if is_model(request.net):
-        model = read_model(request.net, request.data)
+        own = request.net.lower().endswith(".m")  # a MATLAB script says all itself; what is asked then takes its place
+        asked = Asked(request.data) if own else Asked(request.data, request.batch, request.length, request.loss, request.optimizer)
+        model = read_model(request.net, asked)
         training = model.training
     else:
         net = network(request.net, request.length)
