@@ -15,9 +15,9 @@ import pytest
 import torch
 
 from breakeven import cli
+from breakeven.models.asked import Asked
 from breakeven.models.learnables import count
 from breakeven.results import DeviceResult, Finding, Interval, Site, WhyReport
-from breakeven.models.asked import Asked
 from breakeven.workflows.model_files import prepared, read_model
 from tests.models.scripts import module
 

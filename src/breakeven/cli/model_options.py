@@ -12,14 +12,19 @@ if TYPE_CHECKING:
 OPTIMIZERS = {
     "adam": "adam", "adamw": "adam", "sgd": "sgd", "sgdm": "sgd", "rmsprop": "rmsprop",
 }  # fmt: skip
-FILE_OPTIMIZERS = {**OPTIMIZERS, "adamw": "adamw", "adagrad": "adagrad", "adadelta": "adadelta", "adamax": "adamax", "nadam": "nadam"}
+FILE_OPTIMIZERS = {
+    **OPTIMIZERS,
+    "adamw": "adamw",
+    "adagrad": "adagrad",
+    "adadelta": "adadelta",
+    "adamax": "adamax",
+    "nadam": "nadam",
+}
 LOSSES = {"mse": "squares", "crossentropy": "cross_entropy", "bce": "binary_cross_entropy", "mae": "absolute", "huber": "huber"}
 _LARGEST = 2**31
 
 
-def asked_of(
-    data: list[str] | None, batch: int | None, length: int | None, loss: str | None, optimizer: str | None
-) -> Asked:
+def asked_of(data: list[str] | None, batch: int | None, length: int | None, loss: str | None, optimizer: str | None) -> Asked:
     """The options of `why` and `ask` that are about a file.
 
     Raises:

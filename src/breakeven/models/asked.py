@@ -46,6 +46,10 @@ class Asked:
         return replace(training, **{k: v for k, v in said.items() if v is not None})  # type: ignore[arg-type]  # the command line checked them
 
 
+#: Nothing is said.
+NOTHING = Asked()
+
+
 def unused(sizes: Iterable[str], known: Iterable[str]) -> None:
     """Refuse sizes of nothing.
 

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import math
 
-from breakeven.models.kinds import Activation, Attention, Computed, Convolution, Dense, Kind, Merge, Normalization, Product, Recurrent
+from breakeven.models.kinds import (
+    Activation,
+    Attention,
+    Computed,
+    Convolution,
+    Dense,
+    Kind,
+    Merge,
+    Normalization,
+    Product,
+    Recurrent,
+)
 from breakeven.models.network import Network, Shape
 from breakeven.models.shapes import sides, slid_over
 

@@ -259,9 +259,7 @@ def _loop(network: Network, training: Training, names: Mapping[str, str]) -> lis
 
 def _forward_loop(sets: list[tuple[Layer, str]], inputs: list[str]) -> list[str]:
     text = ["for epoch in range(EPOCHS):", "    for first in range(0, OBSERVATIONS - BATCH + 1, BATCH):"]
-    text += [
-        f"        {x} = {data}[first : first + BATCH].to(device)" for x, (_, data) in zip(inputs, sets, strict=True)
-    ]
+    text += [f"        {x} = {data}[first : first + BATCH].to(device)" for x, (_, data) in zip(inputs, sets, strict=True)]
     return [*text, "        with torch.no_grad():", f"            y = network({', '.join(inputs)})"]
 
 

@@ -25,8 +25,8 @@ from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import find_host, hosts, this_machine
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.models.arithmetic import step_flops
-from breakeven.models.learnables import count
 from breakeven.models.asked import Asked
+from breakeven.models.learnables import count
 from breakeven.models.network import Model, Training
 from breakeven.models.shorthand.read import network
 from breakeven.models.torch_script import write

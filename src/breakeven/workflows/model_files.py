@@ -14,7 +14,7 @@ from pathlib import Path
 
 from breakeven.errors import InputError
 from breakeven.models.arithmetic import step_flops
-from breakeven.models.asked import Asked
+from breakeven.models.asked import NOTHING, Asked
 from breakeven.models.network import Model
 from breakeven.models.torch_script import Script, write
 from breakeven.report.writing import check_target, write_whole
@@ -63,7 +63,7 @@ def is_model(path: str) -> bool:
     return Path(path).suffix.lower() in _READERS
 
 
-def read_model(path: str, asked: Asked = Asked()) -> Model:
+def read_model(path: str, asked: Asked = NOTHING) -> Model:
     """The description of the network in a file.
 
     Raises:
@@ -75,7 +75,7 @@ def read_model(path: str, asked: Asked = Asked()) -> Model:
 
 
 @contextmanager
-def prepared(path: str, asked: Asked = Asked(), export: str | None = None) -> Iterator[Prepared]:
+def prepared(path: str, asked: Asked = NOTHING, export: str | None = None) -> Iterator[Prepared]:
     """A file as a script that can be run; a script stays as it is.
 
     Args:
@@ -87,7 +87,7 @@ def prepared(path: str, asked: Asked = Asked(), export: str | None = None) -> It
         InputError: it cannot be read, or `export` cannot be written.
     """
     if not is_model(path):
-        if asked != Asked() or export:
+        if asked != NOTHING or export:
             said = "--data, --export, --batch, --length, --loss and --optimizer"
             raise InputError(f"{said} are for {', '.join(_READERS)} files; {path} is run as it is")
         yield Prepared(path, lambda report: report)

@@ -140,8 +140,12 @@ def leaves(layer):
 def keep(name, folder, rng, suffix):
     keras.utils.set_random_seed(1)
     model = MODELS[name]()
-    model.set_weights([w + 0.1 * rng.standard_normal(w.shape) if not w_is_variance(v) else 0.5 + rng.random(w.shape)
-                       for w, v in zip(model.get_weights(), model.weights)])
+    model.set_weights(
+        [
+            w + 0.1 * rng.standard_normal(w.shape) if not w_is_variance(v) else 0.5 + rng.random(w.shape)
+            for w, v in zip(model.get_weights(), model.weights)
+        ]
+    )
     inputs = []
     for one in model.inputs:
         shape = (3, *one.shape[1:])
@@ -163,7 +167,13 @@ def keep(name, folder, rng, suffix):
     for path, layer in leaves(model):
         deep = isinstance(layer, L.MultiHeadAttention)
         names = ["/".join(w.path.split("/")[-2 if deep else -1 :]) for w in layer.weights]
-        held = layer.layer if isinstance(layer, L.TimeDistributed) else layer.forward_layer if isinstance(layer, L.Bidirectional) else layer
+        held = (
+            layer.layer
+            if isinstance(layer, L.TimeDistributed)
+            else layer.forward_layer
+            if isinstance(layer, L.Bidirectional)
+            else layer
+        )
         for i, w in enumerate(layer.get_weights()):
             arrays[f"w_{len(table)}_{i}"] = w
         table.append([path.partition("/")[2], type(layer).__name__, type(held).__name__, names])
@@ -178,7 +188,9 @@ def w_is_variance(variable):
 def main(folder):
     rng = np.random.default_rng(0)
     suffixes = (".keras", ".h5", ".json")
-    tables = {name: {"suffix": suffixes[i % 3], "layers": keep(name, folder, rng, suffixes[i % 3])} for i, name in enumerate(MODELS)}
+    tables = {
+        name: {"suffix": suffixes[i % 3], "layers": keep(name, folder, rng, suffixes[i % 3])} for i, name in enumerate(MODELS)
+    }
     (folder / "tables.json").write_text(json.dumps(tables))
 
 

@@ -91,7 +91,12 @@ def put(target: Any, kind: str, arrays: Mapping[str, Array]) -> None:  # Any: a 
             elif weight.ndim > 1:
                 weight = _kernel(weight)
             _put(target.weight, weight)
-        for ours, theirs in (("bias", "bias"), ("bias", "beta"), ("running_mean", "moving_mean"), ("running_var", "moving_variance")):
+        for ours, theirs in (
+            ("bias", "bias"),
+            ("bias", "beta"),
+            ("running_mean", "moving_mean"),
+            ("running_var", "moving_variance"),
+        ):
             if theirs in arrays:
                 _put(getattr(target, ours), arrays[theirs])
 

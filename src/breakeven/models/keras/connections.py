@@ -206,7 +206,12 @@ def _reads(call: Any) -> tuple[Reference | float, ...]:  # Any: JSON
 def _tensors(value: Any) -> Iterator[Reference | float]:  # Any: JSON
     if isinstance(value, dict) and value.get("class_name") == "__keras_tensor__":
         history = value.get("config", {}).get("keras_history")
-        if not isinstance(history, list) or len(history) != 3 or not isinstance(history[0], str) or not isinstance(history[1], int):
+        if (
+            not isinstance(history, list)
+            or len(history) != 3
+            or not isinstance(history[0], str)
+            or not isinstance(history[1], int)
+        ):
             raise InputError("connections that are not as Keras writes them")
         if history[2] != 0:
             raise InputError(f"the second output of {history[0]!r} is read: layers with one output are understood")

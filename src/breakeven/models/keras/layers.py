@@ -100,7 +100,9 @@ def _batch_norm(at: At) -> Piece:
 
 def _layer_norm(at: At) -> Piece:
     value = plain(at.config.get("axis", -1))
-    axes = sorted(one % (len(at.fed[0]) + 1) if isinstance(one, int) else 0 for one in (value if isinstance(value, list) else [value]))
+    axes = sorted(
+        one % (len(at.fed[0]) + 1) if isinstance(one, int) else 0 for one in (value if isinstance(value, list) else [value])
+    )
     if axes != list(range(len(at.fed[0]) + 1 - len(axes), len(at.fed[0]) + 1)) or 0 in axes:
         raise at.wrong("axis")
     if at.flag("rms_scaling", False):

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from breakeven.errors import InputError
-from breakeven.models.asked import Asked, unused
+from breakeven.models.asked import NOTHING, Asked, unused
 from breakeven.models.check import checked
 from breakeven.models.keras import recurrence
-from breakeven.models.keras.arguments import At, plain
 from breakeven.models.keras.activations import named
+from breakeven.models.keras.arguments import At, plain
 from breakeven.models.keras.connections import Called, Connected, Reference, connected
 from breakeven.models.keras.container import configuration
 from breakeven.models.keras.layers import LAYERS, MASK_PASSES, spread
@@ -25,7 +25,7 @@ from breakeven.models.translation import Axes, Piece, number
 _REGULARISERS = ("kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "activity_regularizer")
 
 
-def read(path: Path, asked: Asked = Asked()) -> Model:
+def read(path: Path, asked: Asked = NOTHING) -> Model:
     """The network in a `.keras`, `.h5` or `.json` file, and the training that it was compiled for.
 
     Raises:
@@ -73,7 +73,9 @@ class _Reader:
         if self.batch is not None and self.asked.batch is None:
             made = replace(made, batch=self.batch)
         elif self.asked.batch is None:
-            self.notes.append(f"A Keras file does not say the batch size; {made.batch} stands in (Keras's own), --batch says another.")
+            self.notes.append(
+                f"A Keras file does not say the batch size; {made.batch} stands in (Keras's own), --batch says another."
+            )
         network = checked(self.layers, self.steps)
         return Model(network, replace(made, place=Place(self.file, 1)), None, tuple(dict.fromkeys(self.notes)))
 
@@ -221,7 +223,14 @@ def _wrapped(value: Any, at: At, fed: Axes | None = None) -> At:  # Any: JSON
     kind = str(value.get("class_name"))
     if kind not in LAYERS or (at.kind == "Bidirectional" and kind not in ("LSTM", "GRU", "SimpleRNN")):
         raise InputError(f"around {kind[:60]!r}, which is not understood there")
-    return At(kind, str(value["config"].get("name", at.name)), value["config"], (fed,) if fed is not None else at.fed, at.masked, at.notes)
+    return At(
+        kind,
+        str(value["config"].get("name", at.name)),
+        value["config"],
+        (fed,) if fed is not None else at.fed,
+        at.masked,
+        at.notes,
+    )
 
 
 def _each_step(inner: At, fed: Axes) -> Piece:

@@ -39,7 +39,9 @@ def training(compiled: Any, last: str, notes: list[str]) -> Training:  # Any: JS
     """
     if not isinstance(compiled, dict) or not compiled.get("optimizer"):
         guessed = {"softmax": "cross_entropy", "sigmoid": "binary_cross_entropy"}.get(last, "squares")
-        notes.append(f"The model was not compiled, so Adam and {guessed.replace('_', ' ')} stand in; --optimizer and --loss say otherwise.")
+        notes.append(
+            f"The model was not compiled, so Adam and {guessed.replace('_', ' ')} stand in; --optimizer and --loss say otherwise."
+        )
         return Training(loss=guessed, batch=BATCH, epsilon=1e-7, epochs=1000)  # type: ignore[arg-type]  # words of the literal
     loss = _loss(compiled.get("loss"), last, notes)
     made = _optimizer(compiled["optimizer"], loss, notes)
@@ -60,11 +62,15 @@ def _loss(value: Any, last: str, notes: list[str]) -> str:  # Any: JSON
         return "squares"
     found = _LOSSES.get(str(value).lower())
     if found is None:
-        raise InputError(f"the loss {str(value)[:60]!r} is not read ({', '.join(sorted(set(_LOSSES.values())))} are); name one with --loss")
+        raise InputError(
+            f"the loss {str(value)[:60]!r} is not read ({', '.join(sorted(set(_LOSSES.values())))} are); name one with --loss"
+        )
     wanted = {"cross_entropy": "softmax", "binary_cross_entropy": "sigmoid"}.get(found)
     logits = isinstance(config, dict) and config.get("from_logits")
     if wanted and last != wanted and not logits:
-        notes.append(f"The loss expects what a {wanted} gives, and the output is {last}; it is computed from the output as it is.")
+        notes.append(
+            f"The loss expects what a {wanted} gives, and the output is {last}; it is computed from the output as it is."
+        )
     return found
 
 
@@ -102,6 +108,8 @@ def _rate(at: At, solver: str, notes: list[str]) -> float:
     if isinstance(value, dict):
         inner = value.get("config")
         first = inner.get("initial_learning_rate", default) if isinstance(inner, dict) else default
-        notes.append(f"The learning rate stays at its first value ({value.get('class_name')} is left out): no step depends on it.")
+        notes.append(
+            f"The learning rate stays at its first value ({value.get('class_name')} is left out): no step depends on it."
+        )
         return At("", "", {"rate": first}, ()).real("rate", default)
     return at.real("learning_rate" if "learning_rate" in at.config else "lr", default)

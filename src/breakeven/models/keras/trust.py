@@ -45,7 +45,9 @@ def _checked(value: dict[str, Any], file: str, owner: str) -> str:
     named = inner.get("name") if isinstance(inner, dict) else None
     said = f"{kind[:60]} {str(named)[:60]!r}" if named else repr(kind[:60]) + (f" of {owner}" if owner else "")
     if kind in ("Lambda", "__lambda__"):
-        raise InputError(f"{file}: {said} is a lambda: it holds code, and no code of a file is run. Write it with Keras's own layers")
+        raise InputError(
+            f"{file}: {said} is a lambda: it holds code, and no code of a file is run. Write it with Keras's own layers"
+        )
     module, registered = value.get("module"), value.get("registered_name")
     if kind in _VALUES:
         return owner
@@ -56,5 +58,7 @@ def _checked(value: dict[str, Any], file: str, owner: str) -> str:
     if ">" in kind or ">" in str(registered or "") or (module is not None and not _OWN.fullmatch(str(module))):
         where = f" (registered as {str(registered)[:60]!r})" if registered and registered != kind else ""
         came = f" of module {str(module)[:60]!r}" if module else ""
-        raise InputError(f"{file}: {said} is a custom object{came}{where}; only Keras's own are read, as no code of a file is run")
+        raise InputError(
+            f"{file}: {said} is a custom object{came}{where}; only Keras's own are read, as no code of a file is run"
+        )
     return said

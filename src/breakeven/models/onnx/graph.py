@@ -134,7 +134,9 @@ def _bound(model: Any, path: Path, asked: Asked, notes: list[str]) -> int:  # An
                 size.dim_value = number
             if axis == 0:
                 if batch is not None and batch != number:
-                    raise InputError(f"{path}: input {value.name[:60]!r} has {number} samples, another {batch}: its first axis has to be the batch")
+                    raise InputError(
+                        f"{path}: input {value.name[:60]!r} has {number} samples, another {batch}: its first axis has to be the batch"
+                    )
                 batch = number
     unused(said, known)
     if batch is None:
@@ -180,5 +182,9 @@ def _graph(model: Any, path: Path, batch: int, onnx: Any) -> Graph:  # Any: prot
     constants = {one.name: one for one in graph.initializer}
     for one in graph.initializer:
         shapes[one.name], types[one.name] = tuple(one.dims), one.data_type
-    inputs = {v.name: (shapes[v.name], v.type.tensor_type.elem_type) for v in graph.input if v.name not in constants and v.name in shapes}
+    inputs = {
+        v.name: (shapes[v.name], v.type.tensor_type.elem_type)
+        for v in graph.input
+        if v.name not in constants and v.name in shapes
+    }
     return Graph(tuple(graph.node), inputs, tuple(v.name for v in graph.output), constants, shapes, types, batch, opset, onnx)

@@ -14,7 +14,18 @@ from breakeven.models.translation import Axes, number, numbers
 
 Array = np.ndarray[Any, Any]  # Any: whatever a file holds
 #: Names of ONNX's element types as PyTorch calls them.
-TYPES = {1: "float32", 2: "uint8", 3: "int8", 5: "int16", 6: "int32", 7: "int64", 9: "bool", 10: "float16", 11: "float64", 16: "bfloat16"}
+TYPES = {
+    1: "float32",
+    2: "uint8",
+    3: "int8",
+    5: "int16",
+    6: "int32",
+    7: "int64",
+    9: "bool",
+    10: "float16",
+    11: "float64",
+    16: "bfloat16",
+}
 #: Types whose arrays are learned.
 REAL = (1, 10, 11, 16)
 

@@ -10,8 +10,8 @@ from typing import Final
 from breakeven.errors import InputError
 from breakeven.models.kinds import Product
 from breakeven.models.onnx.node import TYPES, Node
-from breakeven.models.onnx.windows import WINDOWS
 from breakeven.models.onnx.recurrence import recurrent
+from breakeven.models.onnx.windows import WINDOWS
 from breakeven.models.translation import number
 
 
@@ -254,7 +254,7 @@ def _prelu(node: Node) -> str:
 
 def _gelu(node: Node) -> str:
     tanh = node.attributes.get("approximate", "none") == "tanh"
-    return f'F.gelu({node.text(0)}{", approximate=" + chr(34) + "tanh" + chr(34) if tanh else ""})'
+    return f"F.gelu({node.text(0)}{', approximate=' + chr(34) + 'tanh' + chr(34) if tanh else ''})"
 
 
 def _tile(node: Node) -> str:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from breakeven.errors import InputError
-from breakeven.models.asked import Asked
+from breakeven.models.asked import NOTHING, Asked
 from breakeven.models.check import checked
 from breakeven.models.kinds import Activation, Computed, Input, Kind, Product
 from breakeven.models.network import Layer, Model, Place, Training
@@ -24,7 +24,7 @@ from breakeven.models.translation import Axes
 _WHOLE = (2, 3, 5, 6, 7)
 
 
-def read(path: Path, asked: Asked = Asked()) -> Model:
+def read(path: Path, asked: Asked = NOTHING) -> Model:
     """The network in an ONNX file.
 
     Raises:
@@ -74,7 +74,7 @@ class _Reader:
         for name, (shape, kind) in self.graph.inputs.items():
             layer = f"input_{len(self.values)}"
             words = rows.get(name, 2) if kind in _WHOLE else None
-            if words is not None and len(shape) > 2 or kind not in (*_WHOLE, *REAL):
+            if (words is not None and len(shape) > 2) or kind not in (*_WHOLE, *REAL):
                 raise InputError(f"{self.file}: input {name[:60]!r}: {len(shape)} axes of type {kind} are not understood")
             made = _input(shape, words)
             self.steps[layer] = shape[1] if made.sequence else None
@@ -104,6 +104,10 @@ class _Reader:
         if node.op_type == "Constant":
             value = next(iter(attributes.values()))
             self.known[node.output[0]] = np.asarray(value, np.float32 if isinstance(value, float) else None)
+            return
+        if node.op_type == "Identity" and node.input[0] in self.graph.constants and node.input[0] not in self.known:
+            for table in (self.graph.constants, self.graph.shapes, self.graph.types):
+                table[node.output[0]] = table[node.input[0]]  # type: ignore[index]  # each its own values
             return
         if node.op_type in ("Shape", "Size") and node.input[0] in self.graph.shapes:
             shape = self.graph.shapes[node.input[0]]

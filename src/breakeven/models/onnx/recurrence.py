@@ -37,7 +37,11 @@ def recurrent(node: Node) -> tuple[str, float, tuple[Product, ...]]:
     node.makes.append(f"$me = {'Unfused' if before else f'nn.{node.op}'}({', '.join(said)})")
     node.makes += ['start_recurrent($me, "glorot", "orthogonal", "zeros", biases=2)'] if before else []
     rows = GATES[node.op] * hidden * ways
-    node.arrays += [("input_weights", (rows, inputs)), ("recurrent_weights", (rows, hidden)), *([("bias", (2 * rows,))] if bias else [])]
+    node.arrays += [
+        ("input_weights", (rows, inputs)),
+        ("recurrent_weights", (rows, hidden)),
+        *([("bias", (2 * rows,))] if bias else []),
+    ]
     text = node.text(0)
     if direction == "reverse":
         text = f"{text}.flip(0)"
