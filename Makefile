@@ -12,7 +12,7 @@ PYTEST := OMP_NUM_THREADS=1 $(BIN)/python -m pytest
 PARALLEL ?= 2
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format docs test-gpu nightly lock clean
+.PHONY: help demo test check format docs site test-gpu nightly lock clean
 
 help:
 	@echo "make demo      install into .venv and answer for examples/char_rnn.py on a T4 in a Colab host"
@@ -20,6 +20,7 @@ help:
 	@echo "make check     format, lint, types, import contract, tests, docs: what CI runs"
 	@echo "make format    write the format that make check asks for"
 	@echo "make docs      write the pages that follow from the code"
+	@echo "make site      the documentation as a site, in build/site"
 	@echo "make test-gpu  the tests that need a real accelerator"
 	@echo "make nightly   every test, the property tests with many more examples"
 	@echo "make lock      pin the newest versions into requirements.lock"
@@ -50,6 +51,9 @@ format: $(INSTALLED)
 
 docs: $(INSTALLED)
 	$(BIN)/python tools/make_docs.py
+
+site: $(INSTALLED)
+	$(BIN)/mkdocs build --quiet --strict
 
 test-gpu: $(INSTALLED)
 	@$(PYTEST) -m gpu

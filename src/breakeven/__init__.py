@@ -7,7 +7,12 @@ from typing import Any
 __version__ = "0.1.0"
 
 #: Name → module and name in it: imported when asked for, so that `import breakeven` is free.
-_LAZY = {"time": ("breakeven.workflows.time", "time_here")}
+_LAZY = {
+    "time": ("breakeven.workflows.time", "time_here"),
+    "pick": ("breakeven.workflows.pick", "pick"),
+    "watch": ("breakeven.workflows.watch", "watch"),
+    "load_ipython_extension": ("breakeven.notebook.magics", "load"),
+}
 
 
 def step() -> None:

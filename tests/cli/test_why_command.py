@@ -60,6 +60,7 @@ class WhyRequest:
     seconds: float | None
     mark: str | None
     quiet: bool
+    named: bool
 
 
 @pytest.fixture
@@ -133,7 +134,9 @@ def test_the_request_holds_what_was_asked(script: str, workflow: Workflow) -> No
     ]
     assert cli.main([*call, "--mark", "train.py:2", "-q", "--", "--gpu", "x", "--", "-h", "a b"]) == 0
     assert workflow.requests == [
-        WhyRequest("train.py", ("--gpu", "x", "--", "-h", "a b"), ("Tesla T4", "RTX A4500"), None, 5, 1.5, "train.py:2", True)
+        WhyRequest(
+            "train.py", ("--gpu", "x", "--", "-h", "a b"), ("Tesla T4", "RTX A4500"), None, 5, 1.5, "train.py:2", True, True
+        )
     ]
 
 

@@ -19,6 +19,7 @@ from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.devices import Accelerator, Cause, DevicesReport, HostFacts, TorchFacts, User
 from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race, Tried
+from breakeven.results.race import Racer, RaceReport
 from breakeven.results.runs import DeviceGate, GateReport, RunRow, RunsReport
 from breakeven.results.selftest import RuleScore, SelftestReport
 from breakeven.results.settled import CardState, Score, SettleReport, Unsettled
@@ -39,6 +40,7 @@ from breakeven.results.traced import TraceReport
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 RECORDS = (
+    RaceReport, Racer,
     WhyReport, Interval, DeviceResult, Share, Verdict, BreakEven, Finding, Site, Remedy, Gpu, TraceReport, CompareReport, Change,
     AskReport, Claim, Point,
     SweepReport, SweptParameter, Cell, CellDevice, Crossing, Contour, ContourPoint, Payback, Cost, LawCheck,

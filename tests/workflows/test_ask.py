@@ -132,7 +132,10 @@ def test_a_forum_post_is_answered_from_its_shapes(tmp_path: Path, capsys: pytest
     assert [p["batch"] for p in answer["curve"]] == sorted(p["batch"] for p in answer["curve"])
     assert all(p["gpu_ms"]["low"] <= p["gpu_ms"]["mid"] <= p["gpu_ms"]["high"] for p in answer["curve"])
     assert len(answer["remedies"]) == 3
-    assert {d["source"] for d in answer["devices"]} == {"measured", "reported", "predicted"}
+    assert [(d["name"], d["source"]) for d in answer["devices"]] == [
+        ("cpu here", "measured"), ("cpu", "reported"), ("Tesla T4", "reported"),
+    ]  # fmt: skip
+    assert (answer["verdict"]["device"], round(answer["verdict"]["factor"]["mid"], 2)) == ("cpu", 1.91)
     page = capsys.readouterr().out
     assert "GPU usage of 80-100 %" in " ".join(page.split())
     assert "Three changes that pay" in page

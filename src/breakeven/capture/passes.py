@@ -106,13 +106,15 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
 
     assert spec.order is not None
     compiled = torch.compile, torch.nn.Module.compile
-    asked = cpu_pass.install()
+    asked = cpu_pass.install() if spec.order.on_cpu else cpu_pass.Asked(last="cuda")
     torch.compile, torch.nn.Module.compile = compiled  # type: ignore[method-assign]  # an arm runs what its source says
-    proving = Proving(spec, spec.order, time.perf_counter_ns)
-    listener = Listener(time.perf_counter_ns, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
+    synchronise = _load(spec.request.synchronise)
+    clock = time.perf_counter_ns if synchronise is None else _after(synchronise)
+    proving = Proving(spec, spec.order, clock)
+    listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
     steps = Steps(book, listener)
     proving.words = book.words
-    hooks.listen(steps, time.perf_counter_ns)
+    hooks.listen(steps, clock)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     proving.begin()
     return proving

@@ -174,6 +174,7 @@ class Order:
         reports: file descriptor that reports are written to.
         seed: that every random generator starts from, unless the script sets its own.
         bytes_per_step: numbers of a step that are kept for comparison; of larger tensors every n-th, and a digest of the whole.
+        on_cpu: what names an accelerator means the CPU; False: the script runs where it says.
     """
 
     file: str
@@ -182,6 +183,7 @@ class Order:
     reports: int
     seed: int
     bytes_per_step: int
+    on_cpu: bool = True
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ COMMANDS: tuple[Command, ...] = (
     Command("ask", "breakeven.cli.ask", "from a network in one line: are reported times plausible, and what would change them"),
     Command("devices", "breakeven.cli.devices", "what is here, can it be used, and if not why"),
     Command("time", "breakeven.cli.time", "honest timing of a job, a function or code, on devices that take turns"),
+    Command(
+        "race",
+        "breakeven.cli.race",
+        "the same training for the same time on each device: iterations, and the loss they bought",
+        "the script's own arguments go after --",
+    ),
     Command("trace", "breakeven.cli.trace", "a profiler's trace: where its time goes, why, and what to change"),
     Command("compare", "breakeven.cli.compare", "two runs, or two traces: what differs, cause by cause"),
     Command(

@@ -78,6 +78,7 @@ def command(
         resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
         gpus, host = _gpu_names(gpu or []), _host_name(host)
 
+        from breakeven.workflows.shown_paths import with_shown_paths
         from breakeven.workflows.why import WhyRequest
 
         request = WhyRequest(
@@ -86,7 +87,7 @@ def command(
         )  # fmt: skip
         with stdout_kept(json == STDOUT):
             report, answer, error = _run(request, kept=out is not None)
-        report = prepared.finish(report)
+        report = with_shown_paths(prepared.finish(report))
     if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
         note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
         report = replace(report, warnings=(note, *report.warnings))

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from breakeven.report.numbers import MEASURED_DIGITS, duration
+from breakeven.report.numbers import LEAST_MS, MEASURED_DIGITS, duration
 from breakeven.report.paper import LEAST_WIDTH, MOST_WIDTH, Paper
 from breakeven.report.words import cause_words
 from breakeven.results.compared import Change, CompareReport
@@ -63,7 +63,9 @@ def _row(change: Change, paper: Paper) -> Iterator[RenderableType]:
     yield paper.text(f"  {change.cause}" + (f": {words}" if words else ""))
     for ms in (change.first_ms, change.second_ms):
         yield paper.text(duration(ms, MEASURED_DIGITS) if ms else "–")
-    signed = f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if change.ms else "none"
+    signed = (
+        f"{'+' if change.ms > 0 else '-'}{duration(abs(change.ms), MEASURED_DIGITS)}" if abs(change.ms) >= LEAST_MS else "none"
+    )
     yield paper.text(signed, style="bold" if change.real else "")
     yield paper.text("" if change.real or not change.ms else "within the spread", style="dim")
 

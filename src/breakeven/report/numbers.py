@@ -8,6 +8,8 @@ from breakeven.results import Interval
 
 MEASURED_DIGITS = 3
 PREDICTED_DIGITS = 2
+#: Times are whole nanoseconds: a tenth of one is what arithmetic left over.
+LEAST_MS = 1e-7
 _NOISY = 0.25  # half width over middle from which a measurement is called noisy before anything else
 
 #: (from this many milliseconds, milliseconds in the unit, its name)
@@ -29,9 +31,10 @@ def digits(value: float, count: int) -> str:
 def duration(ms: float, count: int = MEASURED_DIGITS) -> str:
     """A time in the unit that suits its size.
 
-    >>> duration(1.3449), duration(0.0451, 2), duration(6631.0), duration(0)
-    ('1.34 ms', '45 µs', '6.63 s', '0 ms')
+    >>> duration(1.3449), duration(0.0451, 2), duration(6631.0), duration(0), duration(-9e-16)
+    ('1.34 ms', '45 µs', '6.63 s', '0 ms', '0 ms')
     """
+    ms = ms if abs(ms) >= LEAST_MS else 0.0
     per, unit = _unit(ms)
     return f"{digits(ms / per, count)} {unit}"
 

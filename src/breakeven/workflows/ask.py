@@ -34,6 +34,7 @@ from breakeven.results import DeviceResult, Interval
 from breakeven.results.asked import AskReport, Claim, Point
 from breakeven.workflows.advice import gains
 from breakeven.workflows.cpu_side import cpu_side, recorded
+from breakeven.workflows.device_side import DeviceSide, as_measured, held_to, measured_step
 from breakeven.workflows.model_files import is_model, read_model, written
 from breakeven.workflows.plausible import elsewhere, host_of_claim, judged, regime
 from breakeven.workflows.probing import probed_cpu
@@ -148,10 +149,16 @@ class _Answer:
         basis = self._basis(expected, named is not None and host.name != own.name)
         pricing = pricing_for(stream, self.gpu, cpu_step_ms=self.here.step_ms, cpu=self.cpu, host=host)
         step = pricing.step(stream)
-        device = forecast(self.gpu.name, stream, pricing, step)
-        if device.step_ms is None:
+        device = expected_there = forecast(self.gpu.name, stream, pricing, step)
+        if device.step_ms is None or expected_there.step_ms is None:
             raise NoAnswer("nothing of the step runs on a device")
-        said = verdict(basis, step.draws, self.gpu.name, gpu_ms=device.step_ms.mid)
+        claims = self._claims(expected, expected_there.step_ms)
+        told = self._told(claims)
+        if told is not None:  # what is known goes before what is predicted: the rest is held to it
+            pricing = held_to(told, pricing, stream)
+            step = measured_step(told, pricing.step(stream))
+            device = replace(as_measured(device, told), source="reported")
+        said = verdict(basis, step.draws, self.gpu.name, gpu_ms=step.mid)
         side = CpuSide(basis, self.here.account, self.cpu)
         evidence = Evidence(
             stream=stream,
@@ -168,9 +175,9 @@ class _Answer:
         return AskReport(
             net=self.request.net, batch=stream.batch or self.model.training.batch, length=self.request.length,
             optimizer=self.model.training.solver, parameters=count(self.model.network), step_flops=step_flops(self.model),
-            devices=self._devices(basis, device), claims=self._claims(expected, device.step_ms), cause=cause, regime=words,
+            devices=self._devices(basis, device), claims=claims, cause=cause, regime=words,
             verdict=said, break_even=crossing(both, self.gpu.name, stream.batch) if both is not None and stream.batch else None,
-            curve=_points(both), remedies=gains([evidence], found)[:CHANGES], warnings=(*self.doubts, *self._notes()),
+            curve=_points(both), remedies=gains([evidence], found)[:CHANGES], warnings=(*self.doubts, *self._notes(told)),
             machine={"cpu": asdict(self.cpu), "host": asdict(host)},
         )  # fmt: skip
 
@@ -189,6 +196,11 @@ class _Answer:
         source = "reported" if self.request.cpu_ms is not None else "predicted"
         return (here, DeviceResult(CPU, "cpu", source, basis), gpu)
 
+    def _told(self, claims: tuple[Claim, ...]) -> DeviceSide | None:
+        """The GPU's reported time, where it is plausible: the answer rests on it."""
+        claim = next((c for c in claims if c.device == self.gpu.name and c.plausible), None)
+        return None if claim is None else DeviceSide(self.gpu.name, Interval(claim.ms, claim.ms, claim.ms), self.gpu)
+
     def _claims(self, cpu: Interval, gpu: Interval) -> tuple[Claim, ...]:
         claims = []
         if self.request.cpu_ms is not None:
@@ -197,10 +209,11 @@ class _Answer:
             claims.append(judged(self.gpu.name, self.request.gpu_ms, gpu))
         return tuple(claims)
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, told: DeviceSide | None) -> tuple[str, ...]:
         loop = "The loop that is priced moves each batch from the host, computes, and steps"
         reads = "." if self.model.training.read_every is None else ", and reads the loss as its options say."
-        return (loop + reads, *self.model.notes)
+        exact = () if told is None else (f"The reported time on the {told.name} is taken as exact; its parts are simulated.",)
+        return (loop + reads, *exact, *self.model.notes)
 
 
 def _points(both: Curve | None) -> tuple[Point, ...]:

@@ -34,12 +34,14 @@ class Version:
         module: `target` is a module's name.
         file: the script's file.
         text: its text in this version; None: as it is on the disk.
+        on_cpu: it runs on the CPU whatever it names; False: it runs where it says.
     """
 
     request: CaptureRequest
     module: bool
     file: str
     text: str | None
+    on_cpu: bool = True
 
 
 @dataclass
@@ -113,7 +115,7 @@ def running(versions: tuple[Version, ...]) -> Iterator[tuple[Arm, ...]]:
 def _start(place: Path, version: Version) -> Arm:
     commands, ours = os.pipe()
     theirs, reports = os.pipe()[::-1]
-    order = Order(version.file, version.text, commands, theirs, SEED, BYTES_PER_STEP)
+    order = Order(version.file, version.text, commands, theirs, SEED, BYTES_PER_STEP, version.on_cpu)
     request = version.request
     outcome.write(str(place), outcome.SPEC, ChildSpec(request, PROOF, str(place), version.module, None, order))
     with (place / "stderr").open("wb") as hidden:

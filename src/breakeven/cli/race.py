@@ -1,0 +1,63 @@
+"""`breakeven race SCRIPT`: checks the call, races the devices, shows and writes the answer."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
+from breakeven.cli.progress import progress_on
+from breakeven.errors import InputError
+
+
+def command(
+    script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The training script, or a module as in python -m.")],
+    args: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="The script's own arguments, after --.")] = None,
+    seconds: Annotated[float, typer.Option("--seconds", metavar="S", help="Training time of each device.")] = 30.0,
+    device: Annotated[
+        list[str] | None, typer.Option("--device", metavar="D", help="cpu, cuda, mps, xpu; repeat it. Without it: all here.")
+    ] = None,
+    loss: Annotated[float | None, typer.Option("--loss", metavar="L", help="Who reaches this loss first?")] = None,
+    mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
+    json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+) -> int:
+    """The same training for the same time on each device: iterations, and the loss that they bought."""
+    if not 0 < seconds < 1e6:
+        raise InputError(f"--seconds {seconds:g}: give a time above 0")
+    check_json(json, script)
+
+    from breakeven.report.json import encode
+    from breakeven.report.race import render_race
+    from breakeven.report.screen import show
+    from breakeven.workflows.race import RaceRequest, race
+
+    request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss)
+    with stdout_kept(json == STDOUT), progress_on(sys.stderr, quiet, shared=False) as on_progress:
+        report = race(request, on_progress)
+    write_json(json, encode(report))
+    if json != STDOUT:
+        show(lambda width, ascii_only: render_race(report, width, ascii_only), sys.stdout)
+    return 0
+
+
+def _devices(asked: list[str]) -> tuple[str, ...]:
+    """The devices asked for, which must be usable; without a word: the CPU, and the first accelerator where there is one."""
+    from breakeven.measure.known import split_name
+    from breakeven.workflows.devices import devices
+
+    for name in asked:
+        split_name(name)
+    usable = tuple(one.device for one in devices().accelerators if one.usable and one.device) if set(asked) != {"cpu"} else ()
+    if not asked:
+        return ("cpu", *usable[:1])
+    missing = [
+        name for name in asked if name != "cpu" and not any(one.partition(":")[0] == name.partition(":")[0] for one in usable)
+    ]
+    if missing:
+        from breakeven.errors import NoAnswer
+
+        raise NoAnswer(f"{missing[0]} cannot be used here; `breakeven devices` says why and what to do")
+    return tuple(dict.fromkeys(asked))

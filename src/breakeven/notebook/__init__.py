@@ -1,0 +1,1 @@
+"""Magics for IPython and Jupyter: `%load_ext breakeven`, then `%%why` and `%%time_devices` on a cell."""
