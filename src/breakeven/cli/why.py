@@ -12,12 +12,14 @@ import typer
 
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.target import resolve
+from breakeven.cli.model_options import asked_of
 from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
+    from breakeven.models.asked import Asked
     from breakeven.results.pictured import Pictured
     from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import Answered, WhyRequest
@@ -25,8 +27,15 @@ if TYPE_CHECKING:
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
 
-DATA_HELP = "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; repeat for more."
-EXPORT_HELP = "For MATLAB: also keep the PyTorch script that the network became."
+DATA_HELP = (
+    "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; for Keras and ONNX: a size that the "
+    "file leaves open (seq=128). Repeat for more."
+)
+EXPORT_HELP = "For MATLAB, Keras, ONNX: also keep the PyTorch script that the network became."
+BATCH_HELP = "For Keras and ONNX: samples of a step."
+LENGTH_HELP = "For Keras and ONNX: time steps, where the file leaves them open."
+LOSS_HELP = "For Keras and ONNX: mse, crossentropy, bce, mae or huber. ONNX is trained only where --optimizer is given too."
+OPTIMIZER_HELP = "For Keras and ONNX: adam, adamw, sgd, rmsprop, adagrad, adadelta, adamax or nadam."
 
 
 def command(
@@ -50,6 +59,10 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
     data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help=DATA_HELP)] = None,
     export: Annotated[str | None, typer.Option("--export", metavar="F", help=EXPORT_HELP)] = None,
+    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help=BATCH_HELP)] = None,
+    length: Annotated[int | None, typer.Option("--length", metavar="N", help=LENGTH_HELP)] = None,
+    loss: Annotated[str | None, typer.Option("--loss", metavar="NAME", help=LOSS_HELP)] = None,
+    optimizer: Annotated[str | None, typer.Option("--optimizer", metavar="NAME", help=OPTIMIZER_HELP)] = None,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
 
@@ -61,7 +74,8 @@ def command(
         from breakeven.store import check_free
 
         check_free(out)
-    with _prepared(script, data or [], export) as prepared:
+    asked = asked_of(data, batch, length, loss, optimizer)
+    with _prepared(script, asked, export) as prepared:
         target = prepared.target
         resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
         gpus, host = _gpu_names(gpu or []), _host_name(host)
@@ -91,11 +105,11 @@ def command(
     return 0
 
 
-def _prepared(script: str, data: list[str], export: str | None) -> AbstractContextManager[Prepared]:
+def _prepared(script: str, asked: Asked, export: str | None) -> AbstractContextManager[Prepared]:
     """What to run: a script as it is, a file that holds a network as the script that it becomes."""
     from breakeven.workflows.model_files import prepared
 
-    return prepared(script, data, export)
+    return prepared(script, asked, export)
 
 
 def _gpu_names(asked: list[str]) -> tuple[str, ...]:
