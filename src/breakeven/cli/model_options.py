@@ -9,17 +9,11 @@ from breakeven.errors import InputError
 if TYPE_CHECKING:
     from breakeven.models.asked import Asked
 
+#: What is typed → as the description calls it.
 OPTIMIZERS = {
-    "adam": "adam", "adamw": "adam", "sgd": "sgd", "sgdm": "sgd", "rmsprop": "rmsprop",
+    "adam": "adam", "adamw": "adamw", "sgd": "sgd", "sgdm": "sgd", "rmsprop": "rmsprop", "adagrad": "adagrad",
+    "adadelta": "adadelta", "adamax": "adamax", "nadam": "nadam",
 }  # fmt: skip
-FILE_OPTIMIZERS = {
-    **OPTIMIZERS,
-    "adamw": "adamw",
-    "adagrad": "adagrad",
-    "adadelta": "adadelta",
-    "adamax": "adamax",
-    "nadam": "nadam",
-}
 LOSSES = {"mse": "squares", "crossentropy": "cross_entropy", "bce": "binary_cross_entropy", "mae": "absolute", "huber": "huber"}
 _LARGEST = 2**31
 
@@ -34,7 +28,7 @@ def asked_of(data: list[str] | None, batch: int | None, length: int | None, loss
 
     return Asked(
         tuple(data or ()), whole(batch, "--batch"), whole(length, "--length"), one_of(loss, "--loss", LOSSES),
-        one_of(optimizer, "--optimizer", FILE_OPTIMIZERS),
+        one_of(optimizer, "--optimizer", OPTIMIZERS),
     )  # fmt: skip
 
 
@@ -45,7 +39,7 @@ def whole(value: int | None, option: str) -> int | None:
         InputError: it is none.
     """
     if value is not None and not 1 <= value < _LARGEST:
-        raise InputError(f"{option} {value}: give a number from 1 on")
+        raise InputError(f"{option} {value}: give a whole number from 1 on")
     return value
 
 
@@ -57,7 +51,7 @@ def one_of(value: str | None, option: str, known: dict[str, str]) -> str | None:
     """
     if value is None:
         return None
-    plain = value.strip().lower().replace("-", "").replace("_", "")
+    plain = value.strip().lower()
     if plain not in known:
-        raise InputError(f"{option} {value}: one of {', '.join(known)}")
+        raise InputError(f"{option} {value}: understood are {', '.join(known)}")
     return known[plain]

@@ -70,10 +70,7 @@ def command(
     """
     check_json(json, script)
     check_html(html, script)
-    if out is not None:
-        from breakeven.store import check_free
-
-        check_free(out)
+    _check_out(out)
     asked = asked_of(data, batch, length, loss, optimizer)
     with _prepared(script, asked, export) as prepared:
         target = prepared.target
@@ -91,9 +88,7 @@ def command(
             report, answer, error = _run(request)
         report = with_shown_paths(prepared.finish(report))
         picture = _picture(answer) if html is not None else None  # while the script that a model file became is still there
-    if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
-        note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
-        report = replace(report, warnings=(note, *report.warnings))
+    report = report if gpu else _with_default_named(report)
     _hand_over(report, json)
     write_html(html, lambda: _page(report, picture, replace(request, script=script)))
     if out is not None and answer is not None:
@@ -103,6 +98,21 @@ def command(
     if error is not None:
         raise error
     return 0
+
+
+def _check_out(out: str | None) -> None:
+    if out is not None:
+        from breakeven.store import check_free
+
+        check_free(out)
+
+
+def _with_default_named(report: WhyReport) -> WhyReport:
+    """Says which GPU was predicted where none was named, unless one was measured."""
+    if any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
+        return report
+    note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
+    return replace(report, warnings=(note, *report.warnings))
 
 
 def _prepared(script: str, asked: Asked, export: str | None) -> AbstractContextManager[Prepared]:

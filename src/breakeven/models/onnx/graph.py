@@ -7,6 +7,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from breakeven.errors import InputError, MissingExtra
+from breakeven.foreign import attempt
 from breakeven.models.asked import Asked, unused
 from breakeven.models.translation import Axes
 
@@ -62,23 +63,27 @@ def load(path: Path, asked: Asked, notes: list[str]) -> Graph:
         raise MissingExtra(f"{path}: needs onnx: pip install 'breakeven[onnx]'") from error
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: more than 2 GB; it is not read")
-    try:
-        model = onnx.load(str(path), load_external_data=False)
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path}: cannot be read: {error}") from None
-    except Exception as error:  # protobuf's DecodeError has no public base; anything else is raised again
-        if type(error).__name__ != "DecodeError":
-            raise
-        raise InputError(f"{path}: no ONNX file, or a damaged one") from None
+    loaded = attempt(lambda: onnx.load(str(path), load_external_data=False))
+    if loaded.error is not None:
+        raise InputError(f"{path}: no ONNX file, or a damaged one ({_line(loaded.error)})")
+    model = loaded.value
     if not model.graph.node or not model.graph.output:
         raise InputError(f"{path}: no graph in it")
     _trusted(model, path)
     if model.functions:
         from onnx import inliner
 
-        model = inliner.inline_local_functions(model)
+        inlined = attempt(lambda: inliner.inline_local_functions(model))
+        if inlined.value is None:
+            raise InputError(f"{path}: its functions cannot be put in their places: {_line(inlined.error)}")
+        model = inlined.value
     batch = _bound(model, path, asked, notes)
     return _graph(model, path, batch, onnx)
+
+
+def _line(error: Exception | None) -> str:
+    """The first line of what a library says."""
+    return (str(error).splitlines() or [type(error).__name__])[0][:200]
 
 
 def _trusted(model: Any, path: Path) -> None:  # Any: protobuf's messages
@@ -163,13 +168,10 @@ def _open(path: Path, name: str, axis: int, said: dict[str, int], asked: Asked, 
 
 
 def _graph(model: Any, path: Path, batch: int, onnx: Any) -> Graph:  # Any: protobuf's messages and a package without types
-    try:
-        inferred = onnx.shape_inference.infer_shapes(model, data_prop=True)
-    except Exception as error:  # the C++ side's InferenceError has no public base; anything else is raised again
-        if type(error).__name__ not in ("InferenceError", "ValidationError", "RuntimeError", "ValueError"):
-            raise
-        raise InputError(f"{path}: its shapes do not fit: {str(error).splitlines()[0][:200]}") from None
-    graph = inferred.graph
+    inferred = attempt(lambda: onnx.shape_inference.infer_shapes(model, data_prop=True))
+    if inferred.value is None:
+        raise InputError(f"{path}: its shapes do not fit: {_line(inferred.error)}")
+    graph = inferred.value.graph
     shapes: dict[str, Axes] = {}
     types: dict[str, int] = {}
     for value in (*graph.input, *graph.value_info, *graph.output):
