@@ -26,7 +26,7 @@ def network(model: Model) -> tuple[Any, dict[str, str]]:  # Any: a torch module,
 
 
 def _tensor(array: Array) -> torch.Tensor:
-    return torch.from_numpy(np.ascontiguousarray(array))
+    return torch.from_numpy(np.array(array))  # a copy: what protobuf holds cannot be written to
 
 
 def _put(target: Any, array: Array) -> None:  # Any: a parameter
@@ -106,3 +106,29 @@ def outputs(made: Any, inputs: list[Array]) -> Array:  # Any: a torch module
     with torch.no_grad():
         given = made(*(_tensor(a) for a in inputs))
     return np.asarray(given.numpy())
+
+
+#: ONNX's order of gates → PyTorch's: input, output, forget, cell; update, reset, new.
+_ORDER = {"LSTM": (0, 2, 3, 1), "GRU": (1, 0, 2), "RNN": (0,)}
+
+
+def put_onnx(made: Any, name: str, node: Any, stored: Mapping[str, Array]) -> None:  # Any: a torch module; protobuf's message
+    """One node's stored arrays: parameters are called after the layer and the input's place."""
+    if node.op_type in _ORDER:
+        _put_gates(getattr(made, name), node, stored)
+        return
+    for at, given in enumerate(node.input):
+        target = getattr(made, f"{name}_{at}", None)
+        if target is not None and given in stored:
+            _put(target, stored[given])
+
+
+def _put_gates(target: Any, node: Any, stored: Mapping[str, Array]) -> None:  # Any: as above
+    order = _ORDER[node.op_type]
+    for way, suffix in zip(range(len(stored[node.input[1]])), ("", "_reverse"), strict=False):
+        bias = stored[node.input[3]][way] if len(node.input) > 3 and node.input[3] else np.zeros(0)
+        parts = {"weight_ih": stored[node.input[1]][way], "weight_hh": stored[node.input[2]][way]}
+        parts |= dict(zip(("bias_ih", "bias_hh"), np.split(bias, 2), strict=True)) if bias.size else {}
+        for which, array in parts.items():
+            gates = np.split(array, len(order))
+            _put(getattr(target, f"{which}_l0{suffix}"), np.concatenate([gates[one] for one in order]))

@@ -65,9 +65,8 @@ def _of_hdf5(path: Path) -> Config:
             raise InputError(f"{path}: no model_config in it: it holds weights alone, or is no Keras model")
         config = _parsed(_text(file, "model_config", path), path)
         if "training_config" in file.attrs:
-            training = _parsed(_text(file, "training_config", path), path)
-            training.setdefault("optimizer", training.get("optimizer_config"))
-            config["compile_config"] = training
+            training = _object(_text(file, "training_config", path), path)
+            config["compile_config"] = {"optimizer": training.get("optimizer_config"), **training}
     return config
 
 
@@ -88,13 +87,20 @@ def _text(file: Any, name: str, path: Path) -> bytes:  # Any: h5py has no types
 
 
 def _parsed(text: bytes, path: Path) -> Config:
+    config = _object(text, path)
+    if not isinstance(config.get("config"), dict | list):
+        raise InputError(f"{path}: not the configuration of a Keras model")
+    return config
+
+
+def _object(text: bytes, path: Path) -> Config:
     if len(text) > LARGEST:
         raise InputError(f"{path}: a configuration of more than {LARGEST // 2**20} MB; it is not read")
     try:
         config = json.loads(text)
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: its configuration is no JSON: {_line(error)}") from None
-    if not isinstance(config, dict) or not isinstance(config.get("config"), dict | list):
+    if not isinstance(config, dict):
         raise InputError(f"{path}: not the configuration of a Keras model")
     return config
 

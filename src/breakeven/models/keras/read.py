@@ -69,7 +69,7 @@ class _Reader:
                 raise InputError(f"{self.file}: layer {call.path!r} ({call.kind}): {error}") from None
         unused(self.asked.sizes(), self.open)
         last = self._output(self.names[whole.output])
-        made = self.asked.applied(training(config.get("compile_config"), last, self.notes))
+        made = training(config.get("compile_config"), last, self.asked, self.notes)
         if self.batch is not None and self.asked.batch is None:
             made = replace(made, batch=self.batch)
         elif self.asked.batch is None:
@@ -118,6 +118,8 @@ class _Reader:
         name = call.path if call.path not in self.owners else f"{call.path} {call.node}"
         shares = self.owners.get(call.path) if piece.makes else None
         self.owners.setdefault(call.path, name)
+        if (policy := _policy(call.config.get("dtype"))) != "float32":
+            self.notes.append(f"The file computes in {policy}; the step that is priced computes in float32.")
         if any(call.config.get(key) for key in _REGULARISERS):
             self.notes.append("Regularisers of single layers are left out of the step.")
         inputs = (*reads, mask) if takes_mask and mask else reads
@@ -179,6 +181,13 @@ class _Reader:
             last = Activation(found)  # type: ignore[arg-type]  # two words of the literal
             self._add(f"{name} {found}", last, (name,), self.shapes[name], layer.name)
         return found
+
+
+def _policy(value: Any) -> str:  # Any: JSON
+    """The type that a layer computes in; layers of whole numbers count as float32, which they do not change."""
+    inner = value.get("config") if isinstance(value, dict) else None
+    name = str(inner.get("name") if isinstance(inner, dict) else value)[:60]
+    return name if "float" in name else "float32"
 
 
 _ENDINGS = {"softmax": ("F.softmax(", ", -1)"), "sigmoid": ("torch.sigmoid(", ")")}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from breakeven.errors import InputError
+from breakeven.models.asked import Asked
 from breakeven.models.keras.arguments import At
 from breakeven.models.network import Training
 
@@ -26,28 +27,29 @@ _SOLVERS: Final = {
 _RATES: Final = {"sgd": 0.01}
 
 
-def training(compiled: Any, last: str, notes: list[str]) -> Training:  # Any: JSON
-    """The training that a model was compiled for.
+def training(compiled: Any, last: str, asked: Asked, notes: list[str]) -> Training:  # Any: JSON
+    """The training that a model was compiled for; what is asked for takes its place.
 
     Args:
         compiled: its compile configuration; None or empty: it was not compiled.
         last: the activation of its output.
+        asked: what the user says beside the file.
         notes: what the user should know, gathered.
 
     Raises:
         InputError: an optimizer or a loss that is not read.
     """
-    if not isinstance(compiled, dict) or not compiled.get("optimizer"):
-        guessed = {"softmax": "cross_entropy", "sigmoid": "binary_cross_entropy"}.get(last, "squares")
-        notes.append(
-            f"The model was not compiled, so Adam and {guessed.replace('_', ' ')} stand in; --optimizer and --loss say otherwise."
-        )
-        return Training(loss=guessed, batch=BATCH, epsilon=1e-7, epochs=1000)  # type: ignore[arg-type]  # words of the literal
-    loss = _loss(compiled.get("loss"), last, notes)
-    made = _optimizer(compiled["optimizer"], loss, notes)
-    if compiled.get("metrics") or compiled.get("weighted_metrics"):
+    said = compiled if isinstance(compiled, dict) else {}
+    loss = asked.loss or _loss(said.get("loss"), last, notes)
+    if asked.optimizer is None and said.get("optimizer"):
+        made = _optimizer(said["optimizer"], loss, notes)
+    else:
+        made = Training(loss=loss, batch=BATCH, epsilon=1e-7, epochs=1000)  # type: ignore[arg-type]  # words of the literal
+        if asked.optimizer is None:
+            notes.append("The file names no optimizer, so Adam stands in; --optimizer says another.")
+    if said.get("metrics") or said.get("weighted_metrics"):
         notes.append("Metrics of the compile configuration are left out of the step.")
-    return made
+    return asked.applied(made)
 
 
 def _loss(value: Any, last: str, notes: list[str]) -> str:  # Any: JSON
@@ -58,8 +60,9 @@ def _loss(value: Any, last: str, notes: list[str]) -> str:  # Any: JSON
     elif isinstance(value, dict | list) and len(value) == 1:
         return _loss(next(iter(value.values() if isinstance(value, dict) else value)), last, notes)
     if value is None:
-        notes.append("The compile configuration names no loss, so squares stand in; --loss says otherwise.")
-        return "squares"
+        guessed = {"softmax": "cross_entropy", "sigmoid": "binary_cross_entropy"}.get(last, "squares")
+        notes.append(f"The file names no loss, so {guessed.replace('_', ' ')} stands in; --loss says another.")
+        return guessed
     found = _LOSSES.get(str(value).lower())
     if found is None:
         raise InputError(
@@ -85,6 +88,10 @@ def _optimizer(value: Any, loss: str, notes: list[str]) -> Training:  # Any: JSO
     if at.flag("amsgrad", False) or at.flag("centered", False) or at.flag("use_ema", False):
         notes.append(f"{name}: amsgrad, centered and use_ema are left out.")
     decay = at.real("weight_decay", 0.0)
+    if solver == "adam" and decay:
+        solver = "adamw"  # Keras takes the decay off the weights themselves, whatever the optimizer
+    if at.config.get("gradient_accumulation_steps"):
+        notes.append(f"{name}: gradient_accumulation_steps is left out; a step updates the weights each time.")
     if solver == "rmsprop" and at.real("momentum", 0.0):
         notes.append("RMSprop's momentum is left out.")
     return Training(

@@ -102,6 +102,7 @@ _FOLDS: dict[str, Fold] = {
     "Sub": lambda given, a: given[0] - given[1],
     "Mul": lambda given, a: given[0] * given[1],
     "Div": _divide,
+    "Mod": lambda given, a: (np.fmod if a.get("fmod") else np.mod)(given[0], given[1]),
     "Neg": lambda given, a: -given[0],
     "Sqrt": lambda given, a: np.sqrt(given[0]),
     "Floor": lambda given, a: np.floor(given[0]),
