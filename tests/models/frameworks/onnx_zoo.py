@@ -1,4 +1,4 @@
-"""Builds ONNX models and what onnxruntime computes with them: `python onnx_zoo.py FOLDER`, in a child, which alone imports both."""
+"""Builds ONNX models and what onnxruntime computes with them: `python onnx_zoo.py FOLDER`, in a child."""
 
 # mypy: ignore-errors
 # Neither package has types.
@@ -296,9 +296,8 @@ def exported(module, *inputs):
     held = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        torch.onnx.export(
-            made, inputs, held, dynamo=False, input_names=["x"], output_names=["y"], dynamic_axes={"x": {0: "batch"}}
-        )
+        names = {"input_names": ["x"], "output_names": ["y"], "dynamic_axes": {"x": {0: "batch"}}}
+        torch.onnx.export(made, inputs, held, dynamo=False, **names)
     return onnx.load_from_string(held.getvalue())
 
 
