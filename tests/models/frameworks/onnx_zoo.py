@@ -206,8 +206,8 @@ def activations():
     x = "x"
     for op, more in (
         ("Elu", {"alpha": 0.7}), ("LeakyRelu", {"alpha": 0.2}), ("HardSigmoid", {"alpha": 0.3}), ("HardSwish", {}),
-        ("Softplus", {}), ("Selu", {}), ("Erf", {}), ("Softsign", {}), ("Celu", {"alpha": 0.8}), ("Mish", {}), ("Gelu", {"approximate": "tanh"}),
-        ("LogSoftmax", {"axis": 1}),
+        ("Softplus", {}), ("Selu", {}), ("Erf", {}), ("Softsign", {}), ("Celu", {"alpha": 0.8}), ("Mish", {}),
+        ("Gelu", {"approximate": "tanh"}), ("LogSoftmax", {"axis": 1}),
     ):  # fmt: skip
         x = b(op, b("MatMul", x, b.w(6, 6)), **more)
     return b.model(b("PRelu", x, b.w(6)))
