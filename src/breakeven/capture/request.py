@@ -120,6 +120,23 @@ class ScriptEnd:
 
 
 @dataclass(frozen=True)
+class KerasLayer:
+    """A recurrent layer of Keras: its class, its name, and the arguments that decide whether it runs as one fused call."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, str | float | bool]
+
+
+@dataclass(frozen=True)
+class KerasScript:
+    """What the script's Keras says: the name of its backend, and its recurrent layers where that is PyTorch."""
+
+    backend: str
+    layers: tuple[KerasLayer, ...] = ()
+
+
+@dataclass(frozen=True)
 class TimedPass:
     """What the CPU pass (or, with an accelerator, the device pass) measured.
 
@@ -133,6 +150,7 @@ class TimedPass:
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
         end: how the script ended.
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
+        keras: what the script's Keras says; None: it has none.
     """
 
     unit: str | None
@@ -147,6 +165,7 @@ class TimedPass:
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[tuple[int, int], ...] = ()
+    keras: KerasScript | None = None
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Final
 
-from breakeven.capture import outcome
-from breakeven.capture.request import ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture import keras_script, outcome
+from breakeven.capture.request import ChildSpec, KerasScript, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
@@ -39,6 +39,7 @@ class Timing:
         self.steps: Steps | None = None
         self.named: Mapping[str, None] = {}
         self.batch = Batch()
+        self.keras: KerasScript | None = None
         self.look_at_batch: Callable[[], object] = lambda: None
         self._paces: dict[int, Pace] = {}
         self._first_edge: int | None = None
@@ -69,6 +70,7 @@ class Timing:
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended, somehow."""
+        self.keras = keras_script.look()
         self.save(end)
 
     def save(self, end: ScriptEnd) -> None:
@@ -94,7 +96,7 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments, self.keras,
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:

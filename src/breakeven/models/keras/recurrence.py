@@ -5,8 +5,10 @@ Source: keras/src/layers/rnn/{lstm,gru,simple_rnn}.py and keras/src/backend/torc
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from breakeven.errors import InputError
-from breakeven.models.keras.activations import function, named
+from breakeven.models.keras.activations import FUNCTIONS, function, named
 from breakeven.models.keras.arguments import At
 from breakeven.models.translation import Axes, Piece, recurrent
 
@@ -30,6 +32,22 @@ def lost(at: At) -> str | None:
     if at.flag("unroll", False):
         return "unroll=True"
     return None if at.flag("use_bias", True) else "use_bias=False"
+
+
+def path_in_a_script(kind: str, name: str, arguments: Mapping[str, str | float | bool]) -> str:
+    """Which path a layer of a running script takes, in a sentence.
+
+    >>> path_in_a_script("LSTM", "lstm", {"unroll": True})
+    "LSTM 'lstm' does not run as one fused call but as a loop over its time steps: unroll=True loses it."
+    """
+    own = [f"{key}={value}" for key, value in arguments.items() if key.endswith("activation") and value not in FUNCTIONS]
+    reason = own[0] if own else lost(At(kind, name, dict(arguments), ()))
+    if reason is not None:
+        return f"{kind} {name!r} does not run as one fused call but as a loop over its time steps: {reason} loses it."
+    return (
+        f"{kind} {name!r} runs as one fused call (cuDNN) on a GPU, unless a mask comes with its input. On the CPU it is a loop "
+        "in Python, and the host's time for the GPU comes from there, so the GPU may be faster than predicted."
+    )
 
 
 def _observe(at: At) -> str | None:

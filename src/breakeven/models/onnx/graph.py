@@ -64,7 +64,7 @@ def load(path: Path, asked: Asked, notes: list[str]) -> Graph:
     if path.stat().st_size > LARGEST:
         raise InputError(f"{path}: more than 2 GB; it is not read")
     loaded = attempt(lambda: onnx.load(str(path), load_external_data=False))
-    if loaded.error is not None:
+    if loaded.value is None:
         raise InputError(f"{path}: no ONNX file, or a damaged one ({_line(loaded.error)})")
     model = loaded.value
     if not model.graph.node or not model.graph.output:
