@@ -13,7 +13,7 @@ from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, wr
 from breakeven.cli.progress import progress_on
 from breakeven.errors import InputError
 
-_NET = 'The network in one line ("embed 1→8, rnn 256, linear 1"; -> works too), or a MATLAB script.'
+_NET = 'The network in one line ("embed 1→8, rnn 256, linear 1"; -> works too), or a MATLAB, Keras or ONNX file.'
 _RATE = "650it/s, 1.5ms, or 15223it/5min"
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?|\.\d+)"
@@ -33,7 +33,7 @@ def command(
     gpu_rate: Annotated[str | None, typer.Option("--gpu-rate", metavar="RATE", help="What was measured on the GPU.")] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", metavar="NAME", help="The GPU; a Tesla T4 unless given.")] = None,
     host: Annotated[str | None, typer.Option("--host", metavar="NAME", help="The machine that it was measured on.")] = None,
-    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="Of a MATLAB script: as for `why`.")] = None,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="Of such a file: as for `why`.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
 ) -> int:
     """Judge reported times of a training from its shapes alone: plausible or not, what limits it, and what to change."""
