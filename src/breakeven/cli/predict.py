@@ -20,7 +20,7 @@ def command(
     json: Annotated[
         str | None, typer.Option("--json", metavar="F", help="how many rows were priced, and why others were not; - as for `why`")
     ] = None,
-    net: Annotated[str | None, typer.Option("--net", help="instead of OPS: a network in one line, or a file that holds one")] = None,
+    net: Annotated[str | None, typer.Option("--net", help="instead of OPS: a network in one line, or a file of one")] = None,
     batch: Annotated[int | None, typer.Option("--batch", min=1, help="of --net: samples a step; 64, or the script's own")] = None,
     length: Annotated[int | None, typer.Option("--length", min=1, help="of --net: time steps of a sequence")] = None,
     data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="of such a file: as for `why`")] = None,
