@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
+
+import numpy as np
 
 from breakeven.errors import InputError, MissingExtra
 from breakeven.foreign import attempt
@@ -37,6 +39,7 @@ class Graph:
         batch: samples of a step.
         opset: version of the operators.
         onnx: the package.
+        model: the whole message, its sizes bound.
     """
 
     nodes: tuple[Any, ...]  # Any: protobuf's messages
@@ -48,6 +51,7 @@ class Graph:
     batch: int
     opset: int
     onnx: Any
+    model: Any
 
 
 def load(path: Path, asked: Asked, notes: list[str]) -> Graph:
@@ -79,6 +83,24 @@ def load(path: Path, asked: Asked, notes: list[str]) -> Graph:
         model = inlined.value
     batch = _bound(model, path, asked, notes)
     return _graph(model, path, batch, onnx)
+
+
+def with_known(graph: Graph, known: dict[str, Any], path: Path) -> Graph:  # Any: arrays
+    """The same graph, with the shapes that follow where so many values are known.
+
+    Raises:
+        InputError: the shapes do not fit.
+    """
+    model = graph.onnx.ModelProto()
+    model.CopyFrom(graph.model)
+    made = {name for node in model.graph.node for name in node.output}
+    left = [node for node in model.graph.node if not node.output or node.output[0] not in known]
+    del model.graph.node[:]
+    model.graph.node.extend(left)
+    given = [graph.onnx.numpy_helper.from_array(np.asarray(value), name) for name, value in known.items() if name in made]
+    model.graph.initializer.extend(given)
+    shapes = _graph(model, path, graph.batch, graph.onnx)
+    return replace(graph, shapes={**graph.shapes, **shapes.shapes}, types={**graph.types, **shapes.types})
 
 
 def _line(error: Exception | None) -> str:
@@ -188,4 +210,6 @@ def _graph(model: Any, path: Path, batch: int, onnx: Any) -> Graph:  # Any: prot
         for v in graph.input
         if v.name not in constants and v.name in shapes
     }
-    return Graph(tuple(graph.node), inputs, tuple(v.name for v in graph.output), constants, shapes, types, batch, opset, onnx)
+    return Graph(
+        tuple(graph.node), inputs, tuple(v.name for v in graph.output), constants, shapes, types, batch, opset, onnx, model
+    )

@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from breakeven.errors import InputError
 from breakeven.models.asked import NOTHING, Asked
 from breakeven.models.check import checked
 from breakeven.models.kinds import Activation, Computed, Input, Kind, Product
 from breakeven.models.network import Layer, Model, Place, Training
-from breakeven.models.onnx.fold import MOST, folded
-from breakeven.models.onnx.graph import Graph, load
-from breakeven.models.onnx.node import REAL, Array, Node
+from breakeven.models.onnx.constants import attributes, known_values
+from breakeven.models.onnx.graph import Graph, load, with_known
+from breakeven.models.onnx.node import REAL, Node
 from breakeven.models.onnx.operators import told
 from breakeven.models.onnx.recurrence import GATES, outputs
 from breakeven.models.translation import Axes
@@ -36,9 +33,19 @@ def read(path: Path, asked: Asked = NOTHING) -> Model:
         raise InputError("an ONNX file is trained where both --loss and --optimizer are named; without them it runs forward")
     graph = load(path, asked, notes)
     try:
+        graph = _settled(graph, path)
         return _Reader(path.name, graph, asked, notes).read()
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise InputError(f"{path}: not as ONNX has it ({type(error).__name__}: {str(error)[:100]})") from None
+
+
+def _settled(graph: Graph, path: Path) -> Graph:
+    """Shapes that follow from values that are known, as exporters compute sizes in the graph itself."""
+    before = -1
+    while before < len(graph.shapes):  # each round knows more, or is the last
+        before = len(graph.shapes)
+        graph = with_known(graph, known_values(graph), path)
+    return graph
 
 
 class _Reader:
@@ -48,12 +55,11 @@ class _Reader:
         self.file, self.graph, self.asked, self.notes = file, graph, asked, notes
         self.layers: list[Layer] = []
         self.values: dict[str, tuple[str, str]] = {}
-        self.known: dict[str, Array] = {}
+        self.known = known_values(graph)
         self.steps: dict[str, int | None] = {}
 
     def read(self) -> Model:
         """The model."""
-        self._constants()
         self._inputs()
         for number, node in enumerate(self.graph.nodes, 1):
             try:
@@ -61,13 +67,6 @@ class _Reader:
             except InputError as error:
                 raise InputError(f"{self.file}: node {node.name[:60]!r} ({node.op_type[:40]}): {error}") from None
         return self._model()
-
-    def _constants(self) -> None:
-        helper = self.graph.onnx.numpy_helper
-        for name, tensor in self.graph.constants.items():
-            small = math.prod(tensor.dims) <= (MOST if tensor.data_type not in REAL else 1)
-            if small and not tensor.external_data:
-                self.known[name] = helper.to_array(tensor)
 
     def _inputs(self) -> None:
         rows = self._rows()
@@ -100,43 +99,18 @@ class _Reader:
         return found
 
     def _node(self, number: int, node: Any) -> None:  # Any: protobuf's message
-        attributes = {one.name: self._attribute(one) for one in node.attribute}
-        if node.op_type == "Constant":
-            value = next(iter(attributes.values()))
-            self.known[node.output[0]] = np.asarray(value, np.float32 if isinstance(value, float) else None)
+        if node.output[0] in self.known:
             return
         if node.op_type == "Identity" and node.input[0] in self.graph.constants and node.input[0] not in self.known:
             new, old, graph = node.output[0], node.input[0], self.graph
             graph.constants[new], graph.shapes[new], graph.types[new] = graph.constants[old], graph.shapes[old], graph.types[old]
             return
-        if node.op_type in ("Shape", "Size") and node.input[0] in self.graph.shapes:
-            shape = self.graph.shapes[node.input[0]]
-            cut = shape[attributes.get("start", 0) : attributes.get("end", len(shape))]
-            self.known[node.output[0]] = np.array(cut if node.op_type == "Shape" else math.prod(shape), np.int64)
-            return
-        if all(name in self.known or not name for name in node.input) and node.input:
-            value = folded(node.op_type, [self.known.get(name) for name in node.input], attributes)
-            if value is not None:
-                self.known[node.output[0]] = value
-                return
-        self._layer(number, node, attributes)
+        self._layer(number, node, attributes(node, self.graph))
 
-    def _attribute(self, one: Any) -> Any:  # Any: protobuf's message
-        value = self.graph.onnx.helper.get_attribute_value(one)
-        if isinstance(value, self.graph.onnx.TensorProto):
-            if value.external_data or math.prod(value.dims) > MOST:
-                raise InputError("a constant that is too large, or in another file")
-            return self.graph.onnx.numpy_helper.to_array(value)
-        if isinstance(value, bytes):
-            return value.decode("utf-8", "replace")
-        if isinstance(value, list | tuple) and value and isinstance(value[0], bytes):
-            return [one.decode("utf-8", "replace") for one in value]
-        return list(value) if not isinstance(value, int | float | str) else value
-
-    def _layer(self, number: int, proto: Any, attributes: dict[str, Any]) -> None:  # Any: protobuf's message
+    def _layer(self, number: int, proto: Any, given: dict[str, Any]) -> None:  # Any: protobuf's message
         known = {at: self.known[name] for at, name in enumerate(proto.input) if name in self.known}
         node = Node(
-            op=proto.op_type, opset=self.graph.opset, attributes=attributes, inputs=tuple(proto.input),
+            op=proto.op_type, opset=self.graph.opset, attributes=given, inputs=tuple(proto.input),
             fed=tuple(self._shape(name) for name in proto.input),
             given=tuple(self.graph.shapes.get(name) for name in proto.output),
             types=tuple(self._type(name) for name in proto.input), known=known,
