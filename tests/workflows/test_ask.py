@@ -131,11 +131,11 @@ def test_a_forum_post_is_answered_from_its_shapes(tmp_path: Path, capsys: pytest
     assert answer["cause"] == "launch"
     assert [p["batch"] for p in answer["curve"]] == sorted(p["batch"] for p in answer["curve"])
     assert all(p["gpu_ms"]["low"] <= p["gpu_ms"]["mid"] <= p["gpu_ms"]["high"] for p in answer["curve"])
-    assert len(answer["remedies"]) == 3
+    assert 1 <= len(answer["remedies"]) <= 3  # those that pay: what a step is made of here decides
     assert [(d["name"], d["source"]) for d in answer["devices"]] == [
         ("cpu here", "measured"), ("cpu", "reported"), ("Tesla T4", "reported"),
     ]  # fmt: skip
     assert (answer["verdict"]["device"], round(answer["verdict"]["factor"]["mid"], 2)) == ("cpu", 1.91)
     page = capsys.readouterr().out
     assert "GPU usage of 80-100 %" in " ".join(page.split())
-    assert "Three changes that pay" in page
+    assert "hanges that pay" in page

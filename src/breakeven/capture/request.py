@@ -106,6 +106,38 @@ class StepGroup:
 
 
 @dataclass(frozen=True)
+class OperationTime:
+    """What one operation takes of a step on the CPU, in one phase, without what it calls (`capture/kernels.py`).
+
+    Attributes:
+        phase: of `timeline.schema.Phase`.
+        op: its name, `aten::mm`.
+        calls: in one step, median.
+        self_ns: in one step, of all its calls, median; PyTorch's dispatch below autograd is in it.
+    """
+
+    phase: str
+    op: str
+    calls: float
+    self_ns: float
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A few steps under PyTorch's profiler.
+
+    Attributes:
+        step_ns: length of one, the profiler's own cost in it; median.
+        events: that the profiler recorded in one, median.
+        operations: what takes its time.
+    """
+
+    step_ns: float
+    events: float
+    operations: tuple[OperationTime, ...]
+
+
+@dataclass(frozen=True)
 class ScriptEnd:
     """How the script ended: `ok` by itself, `budget` by us at a step's edge, or by exception, exit, signal or time-out."""
 
@@ -150,6 +182,7 @@ class TimedPass:
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
         end: how the script ended.
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
+        looked: what the operations of a step take, seen after the timing; None: not looked at.
         keras: what the script's Keras says; None: it has none.
     """
 
@@ -165,6 +198,7 @@ class TimedPass:
     warnings: tuple[str, ...] = ()
     versions: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[tuple[int, int], ...] = ()
+    looked: Looked | None = None
     keras: KerasScript | None = None
 
 

@@ -7,10 +7,12 @@ import platform
 import sys
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from breakeven.capture import keras_script, outcome
-from breakeven.capture.request import ChildSpec, KerasScript, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture.kernels import LONGEST_NS, Kernels
+from breakeven.capture.request import CPU, ChildSpec, KerasScript, Looked, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.units import NS_PER_S
@@ -26,6 +28,8 @@ BACKWARDS: Final = frozenset({"backward"})
 TWIN_NS: Final = 8 * NS_PER_S
 MILESTONE_NS: Final = NS_PER_S
 CHOOSE_NS: Final = NS_PER_S // 4
+#: After the timing the next steps are waited for this long; what comes between them (a validation) may take the rest of the day.
+LOOK_AGAIN_S: Final = 4.0
 #: Bare `except:` clauses may swallow our ending; after this many edges the process ends where it stands.
 MOST_RAISES: Final = 3
 
@@ -45,6 +49,10 @@ class Timing:
         self._first_edge: int | None = None
         self._written = self._chosen = 0
         self._raised = 0
+        self._kernels = Kernels()
+        self._looked_at: Series | None = None
+        self._timed: TimedPass | None = None
+        self._looked: Looked | None = None
 
     def on_edge(self, series: Series, now: int) -> None:
         """A step ended: write down, and stop here if it is enough.
@@ -54,6 +62,9 @@ class Timing:
         """
         if self._raised:
             self._stop()
+        if self._looked_at is not None:
+            self._look_on(series, now)
+            return
         if self._first_edge is None:
             self._first_edge = now
             self.look_at_batch()
@@ -61,7 +72,7 @@ class Timing:
         if pace is None:
             pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
-            self._stop()
+            self._look_at(series, now)
         if now - self._written > MILESTONE_NS:
             self.save(ScriptEnd("killed", "ended before its end"))
             self._written = self.clock()
@@ -79,6 +90,8 @@ class Timing:
 
     def result(self, end: ScriptEnd) -> TimedPass:
         """What has been learned so far."""
+        if self._timed is not None:
+            return replace(self._timed, looked=self._looked, keras=self.keras)
         steps = self.steps
         best = [] if steps is None else steps.best()
         if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
@@ -96,7 +109,7 @@ class Timing:
         segments = self._segments() if unit == "run" else ()
         return TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments, self.keras,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments, keras=self.keras,
         )  # fmt: skip
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
@@ -140,11 +153,33 @@ class Timing:
             return bool(best) and best[0] is series
         return True
 
+    def _look_at(self, series: Series, now: int) -> None:
+        """The timing is done: a few more steps under the profiler, where that can be; else stop."""
+        self.save(done := ScriptEnd("budget"))
+        timed = self.result(done)
+        short = bool(series.samples) and series.samples[-1] <= LONGEST_NS
+        if self.spec.which != CPU or timed.unit == "run" or not short or not self._kernels.begin(self.clock()):
+            self._stop()
+        self._looked_at, self._timed = series, timed
+        self._patience = threading.Timer(LOOK_AGAIN_S, self._leave)
+        self._patience.daemon = True
+        self._patience.start()
+
+    def _look_on(self, series: Series, now: int) -> None:
+        if series is self._looked_at and self._kernels.edge(now):
+            self._patience.cancel()
+            self._looked = self._kernels.end()
+            self._stop()
+
+    def _leave(self) -> None:
+        """End here, where the script cannot be made to: what was timed stands."""
+        self.save(ScriptEnd("budget"))
+        os._exit(0)
+
     def _stop(self) -> None:
         self._raised += 1
         if self._raised > MOST_RAISES or threading.current_thread() is not threading.main_thread():
-            self.save(ScriptEnd("budget"))
-            os._exit(0)
+            self._leave()
         if self._raised == 1:
             self.save(ScriptEnd("budget"))
         raise StopAtEdge

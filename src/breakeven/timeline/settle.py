@@ -19,36 +19,37 @@ WAIT_FOR_INPUT = "host::input"
 
 
 def settled(stream: OpStream, *, input_ns: float | None = None) -> OpStream:
-    """The stream with its host times put right.
+    """The stream with its times put right.
 
     Args:
         stream: as recorded.
         input_ns: what one step of the undisturbed timing pass waits for its batch, ns; None: not measured.
 
     Returns:
-        The same rows with other `host_ns`: at each position the least of the recorded steps of one sequence (the mean for
-        work of the host that has a row of its own, which may differ from step to step); none where the
-        pause is shorter than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
+        The same rows with other `host_ns` and `cpu_ns`: at each position the least of the recorded steps of one sequence (the
+        mean for work of the host that has a row of its own, which may differ from step to step); no pause where it is shorter
+        than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
     """
+    stream = edit.with_cpu(stream, _steady(stream, edit.cpu_ns(stream)))
     host = _steady(stream, edit.host_ns(stream))
     host = np.where(_beside_large_operations(stream, host), 0.0, host)
     return edit.with_host(stream, _as_measured(stream, host, input_ns))
 
 
-def _steady(stream: OpStream, host: NDArray[np.float64]) -> NDArray[np.float64]:
+def _steady(stream: OpStream, times_ns: NDArray[np.float64]) -> NDArray[np.float64]:
     """At each position what every one of the steps that issue the same calls needs; the mean for the host's own rows."""
     step, call = edit.column(stream, schema.ROW_STEP), edit.column(stream, schema.ROW_CALL)
-    settled_ns = host.copy()
+    settled_ns = times_ns.copy()
     own = edit.marked(stream, [call.kind == schema.Kind.HOST for call in edit.calls_of(stream)])
     groups: dict[bytes, list[NDArray[np.int64]]] = {}
     for rows in np.split(np.arange(len(step)), np.flatnonzero(np.diff(step)) + 1):
         groups.setdefault(call[rows].tobytes(), []).append(rows)
     for same in groups.values():
         if len(same) > 1:
-            times = np.nan_to_num(np.array([host[rows] for rows in same]))
+            times = np.nan_to_num(np.array([times_ns[rows] for rows in same]))
             needed = np.where(own[same[0]], times.mean(axis=0), times.min(axis=0))
             for rows in same:
-                settled_ns[rows] = np.where(np.isnan(host[rows]), np.nan, needed)
+                settled_ns[rows] = np.where(np.isnan(times_ns[rows]), np.nan, needed)
     return settled_ns
 
 

@@ -9,6 +9,9 @@ from breakeven.capture.request import TimedPass
 from breakeven.capture.result import CaptureResult
 from breakeven.costs.calls import price_calls
 from breakeven.costs.cpu import cpu_account
+from breakeven.costs.host import probed_rate
+from breakeven.costs.host_model import host_model
+from breakeven.costs.kernel_times import held_to
 from breakeven.diagnose.evidence import CpuSide
 from breakeven.machine.records import Cpu, Gpu
 from breakeven.results import Interval
@@ -51,12 +54,17 @@ def _first_call(step: Estimate) -> Estimate:
     return replace(step, low=min(step.low, step.mid * step.mid / (step.mid + SETTLED_NS)))
 
 
-def recorded(caught: CaptureResult) -> OpStream | None:
-    """The recorded stream with its host times settled by the timing pass; None: nothing was recorded."""
+def recorded(caught: CaptureResult, cpu: Cpu, gpu: Gpu) -> OpStream | None:
+    """The recorded stream, put right by the timing pass; None: nothing was recorded. Any GPU's costs serve."""
     stream = caught.virtual.stream if caught.virtual else None
     if stream is None or not len(stream):
         return None
-    return settled(stream, input_ns=input_ns(caught.cpu))
+    stream = settled(stream, input_ns=input_ns(caught.cpu))
+    step = step_of(caught.cpu)
+    if caught.cpu is None or caught.cpu.looked is None or step is None:
+        return stream
+    costs, rate = price_calls(stream.calls, gpu), probed_rate(cpu, host_model())
+    return held_to(stream, costs, caught.cpu.looked, cpu_step_ns=step.mid, cpu=cpu, rate=rate)
 
 
 def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gpu) -> CpuSide:
