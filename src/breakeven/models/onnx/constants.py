@@ -31,8 +31,8 @@ def known_values(graph: Graph) -> dict[str, Array]:
 def _value(node: Any, graph: Graph, known: dict[str, Array]) -> Array | None:  # Any: protobuf's message
     given = attributes(node, graph)
     if node.op_type == "Constant":
-        value = next(iter(given.values()))
-        return np.asarray(value, np.float32 if isinstance(value, float) else None)
+        value = next(iter(given.values()), None)
+        return None if value is None else np.asarray(value, np.float32 if isinstance(value, float) else None)
     if node.op_type in ("Shape", "Size") and node.input[0] in graph.shapes:
         shape = graph.shapes[node.input[0]]
         cut = shape[given.get("start", 0) : given.get("end", len(shape))]
@@ -55,7 +55,7 @@ def _attribute(one: Any, graph: Graph) -> Any:  # Any: as above
     value = graph.onnx.helper.get_attribute_value(one)
     if isinstance(value, graph.onnx.TensorProto):
         if value.external_data or math.prod(value.dims) > MOST:
-            raise InputError("a constant that is too large, or in another file")
+            raise InputError(f"the attribute {one.name[:40]!r} of a node is too large for a constant, or is in another file")
         return graph.onnx.numpy_helper.to_array(value)
     if isinstance(value, bytes):
         return value.decode("utf-8", "replace")
