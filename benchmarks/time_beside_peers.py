@@ -1,17 +1,20 @@
 """`breakeven time` beside torch.utils.benchmark and pyperf: the same statement, the same time spent, in turns.
 
-    python benchmarks/time_beside_peers.py [--rounds N] [--seconds S] [--size N] [--pairs N]
+    python benchmarks/time_beside_peers.py [--rounds N] [--seconds S] [--size N] [--pairs N] [--results F]
 
 In each round each of the three measures once, in a changing order, each in a process of its own. Printed are each tool's median
 against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median;
 torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of the same kind for all, the bootstrap
-interval of the median of its samples. Then neighbouring runs of breakeven are compared (`--pairs`): do their intervals meet?
+interval of the median of its samples. Then neighbouring runs of `breakeven time matmul` are compared (`--pairs`): do their
+intervals meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs
+add up.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
 import random
 import statistics
 import subprocess
@@ -20,6 +23,7 @@ import tempfile
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from breakeven.stats import bootstrap_median
 
@@ -39,9 +43,7 @@ def ours(setup: str, seconds: float, folder: Path) -> Measured:
     """Median, width of the 95 % interval."""
     call = ["-m", "breakeven", "time", "-c", STATEMENT, "--setup", setup, "--seconds", str(seconds), "--precision", "0.01"]
     done = python([*call, "--json", "-"])
-    timing = json.loads(done)["timings"][0]
-    time = timing["call_ms"]
-    folder.joinpath("last.json").write_text(json.dumps(timing))
+    time = json.loads(done)["timings"][0]["call_ms"]
     return time["mid"], time["high"] - time["low"], None
 
 
@@ -58,6 +60,7 @@ def pyperfs(setup: str, seconds: float, folder: Path) -> Measured:
     out.unlink(missing_ok=True)
     values = max(round(seconds / 0.1) - 1, 3)
     call = ["-m", "pyperf", "timeit", "-q", "-p", "1", "-w", "1", "-n", str(values), "--min-time", "0.1"]
+    call += ["--inherit-environ", ",".join(os.environ)]  # threads and paths as for the others
     python([*call, "-o", str(out), "-s", setup, STATEMENT])
     import pyperf
 
@@ -79,39 +82,70 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--size", type=int, default=256)
     parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--results", type=Path)
     asked = parser.parse_args()
-    setup = SETUP.format(n=asked.size)
+    rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
-        beside(setup, asked.seconds, asked.rounds, Path(name))
-        if asked.pairs:
-            agreement(setup, asked.seconds, asked.pairs, Path(name))
+        for _ in range(asked.rounds):
+            keep(rows, one_round(SETUP.format(n=asked.size), asked.seconds, Path(name)), asked.results)
+        for _ in range(asked.pairs + bool(asked.pairs)):
+            keep(rows, {"run": matmul(asked.seconds)}, asked.results)
+    if asked.results:
+        rows = [json.loads(line) for line in asked.results.read_text().splitlines()]
+    beside([row for row in rows if "run" not in row])
+    agreement([row["run"] for row in rows if "run" in row])
 
 
-def beside(setup: str, seconds: float, rounds: int, folder: Path) -> None:
-    """The three tools, in turns."""
-    found: dict[str, list[Measured]] = {tool: [] for tool in TOOLS}
-    for _ in range(rounds):
-        order = list(TOOLS)
-        random.shuffle(order)
-        for tool in order:
-            found[tool].append(TOOLS[tool](setup, seconds, folder))
-        print("  ".join(f"{tool} {found[tool][-1][0]:.4f} ms" for tool in TOOLS), flush=True)
-    base = [one[0] for one in found["breakeven"]]
-    for tool, runs in found.items():
-        ratios = [mid / first for (mid, _, _), first in zip(runs, base, strict=True)]
-        width = statistics.median(width / mid for mid, width, _ in runs)
-        alike = [bootstrap_median(samples) for _, _, samples in runs if samples]
-        same = f", interval of its median {statistics.median((b.high - b.low) / b.mid for b in alike):.2%}" if alike else ""
-        print(f"{tool}: median {statistics.median(ratios):.4f} of breakeven's; its own interval {width:.2%} wide{same}")
+def keep(rows: list[dict[str, Any]], row: dict[str, Any], file: Path | None) -> None:
+    """Into the list, and the file."""
+    rows.append(row)
+    print(json.dumps(row), flush=True)
+    if file is not None:
+        with file.open("a") as kept:
+            kept.write(json.dumps(row) + "\n")
 
 
-def agreement(setup: str, seconds: float, pairs: int, folder: Path) -> None:
+def one_round(setup: str, seconds: float, folder: Path) -> dict[str, Any]:
+    """The three tools once each: median, own width, width of the bootstrap interval of the median, ms."""
+    order = list(TOOLS)
+    random.shuffle(order)
+    found = {}
+    for tool in order:
+        mid, width, samples = TOOLS[tool](setup, seconds, folder)
+        alike = bootstrap_median(samples) if samples else None
+        found[tool] = [mid, width, width if alike is None else alike.high - alike.low]
+    return found
+
+
+def matmul(seconds: float) -> dict[str, float]:
+    """One run of the built-in job."""
+    timing = json.loads(python(["-m", "breakeven", "time", "matmul", "--seconds", str(seconds), "--json", "-"]))["timings"][0]
+    return {end: float(timing["call_ms"][end]) for end in ("low", "mid", "high")}
+
+
+def beside(rounds: list[dict[str, Any]]) -> None:
+    """The three tools against breakeven, the median over rounds with its 90 % interval (bootstrap)."""
+    if not rounds:
+        return
+    for tool in TOOLS:
+        ratios = [row[tool][0] / row["breakeven"][0] for row in rounds]
+        draws = sorted(statistics.median(random.Random(n).choices(ratios, k=len(ratios))) for n in range(2000))
+        own, alike = (statistics.median(row[tool][at] / row[tool][0] for row in rounds) for at in (1, 2))
+        print(
+            f"{tool}: median {statistics.median(ratios):.4f} of breakeven's ({draws[100]:.4f} to {draws[1899]:.4f}, "
+            f"{len(rounds)} rounds); "
+            f"its own interval {own:.2%} wide, interval of its median {alike:.2%}"
+        )
+
+
+def agreement(runs: list[dict[str, float]]) -> None:
     """Neighbouring runs of breakeven: do their intervals meet?"""
-    runs = [ours(setup, seconds, folder) and json.loads((folder / "last.json").read_text()) for _ in range(pairs + 1)]
-    times = [run["call_ms"] for run in runs]
-    met = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairwise(times))
-    held = sum(a["low"] <= b["mid"] <= a["high"] or b["low"] <= a["mid"] <= b["high"] for a, b in pairwise(times))
-    print(f"{met} of {pairs} neighbouring pairs of runs have intervals that meet; in {held} one holds the other's median")
+    pairs = list(pairwise(runs))
+    if not pairs:
+        return
+    met = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairs)
+    held = sum(a["low"] <= b["mid"] <= a["high"] or b["low"] <= a["mid"] <= b["high"] for a, b in pairs)
+    print(f"{met} of {len(pairs)} neighbouring pairs of runs have intervals that meet; in {held} one holds the other's median")
 
 
 def python(arguments: list[str]) -> str:

@@ -1,6 +1,7 @@
 """The summary table: which device each example wants, from which size on, why, and what to do first.
 
-    python tools/summary_table.py        runs the examples and writes benchmarks/summary.json (minutes)
+    python tools/summary_table.py                  runs all examples and writes benchmarks/summary.json (minutes)
+    python tools/summary_table.py char_rnn.py …    runs these again and leaves the others as they are
 
 `make docs` writes the table from that file into docs/summary.md and between the marks in README.md.
 """
@@ -40,15 +41,21 @@ interval of the factor holds 1. The price of a finding and the gain of a remedy 
 COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy |"
 
 
-def main() -> int:
-    """Run everything and write the data."""
-    rows = []
-    for example, vary in EXAMPLES.items():
+def main(chosen: list[str]) -> int:
+    """Run the examples and write the data after each, so that what was finished is kept."""
+    unknown = [name for name in chosen if name not in EXAMPLES]
+    if unknown:
+        print(f"{unknown[0]} is no example; there are {', '.join(EXAMPLES)}")
+        return 2
+    rows = {row["example"]: row for row in json.loads(DATA.read_text(encoding="utf-8"))["rows"]} if DATA.is_file() else {}
+    for example in chosen or EXAMPLES:
         print(f"{example} ...", flush=True)
         why = called("why", example, "--host", HOST)
+        vary = EXAMPLES[example]
         swept = called("sweep", example, "--host", HOST, "--vary", vary, "--measure", "4") if vary else None
-        rows.append({"example": example, "why": trimmed_why(why), "sweep": trimmed_sweep(swept)})
-    DATA.write_text(json.dumps({"rows": rows}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        rows[example] = {"example": example, "why": trimmed_why(why), "sweep": trimmed_sweep(swept)}
+        kept = [rows[name] for name in EXAMPLES if name in rows]
+        DATA.write_text(json.dumps({"rows": kept}, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return 0
 
 
@@ -137,4 +144,4 @@ def in_readme(readme: str) -> str:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))

@@ -32,8 +32,8 @@ def step() -> None:
 def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below must not be seen to import those above
     from importlib import import_module
 
-    if name == "sweep":  # the room itself, which can be called
-        return import_module("breakeven.sweep")
+    if name in ("callbacks", "sweep"):  # the rooms themselves
+        return import_module(f"breakeven.{name}")
     if name not in _LAZY:
         raise AttributeError(f"module 'breakeven' has no attribute {name!r}")
     module, attribute = _LAZY[name]
@@ -41,4 +41,4 @@ def __getattr__(name: str) -> Any:  # whatever the name stands for; rooms below 
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_LAZY})
+    return sorted({*globals(), *_LAZY, "callbacks", "sweep"})

@@ -30,6 +30,19 @@ watching = callback(stream=None)
 trainer = lightning.Trainer(accelerator="cpu", max_epochs=2, logger=False, enable_checkpointing=False, enable_progress_bar=False,
                             enable_model_summary=False, callbacks=[watching])
 trainer.fit(Tiny(), loader)
+class Failing(Tiny):
+    def training_step(self, batch, index):
+        if index == 10:
+            raise ValueError("on purpose")
+        return super().training_step(batch, index)
+failed = callback(stream=None)
+trainer = lightning.Trainer(accelerator="cpu", max_epochs=1, logger=False, enable_checkpointing=False, enable_progress_bar=False,
+                            enable_model_summary=False, callbacks=[failed])
+try:
+    trainer.fit(Failing(), loader)
+    raise AssertionError("it was to fail")
+except ValueError:
+    assert failed.watch.report.steps == 10, failed.watch  # and ASKED looks that its ears are out again
 """
 TRANSFORMERS = """\
 import torch, transformers

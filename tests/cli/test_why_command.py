@@ -103,6 +103,9 @@ def script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         (["train.py", "--json", "./train.py"], "that is the file to be read"),
         (["train.py", "--epochs", "3"], "the script's own arguments go after --"),
         ([], "Missing argument 'SCRIPT'"),
+        (["-m", "train.py"], "-m train.py: give a module's dotted name"),
+        (["-m", "lab/train"], "-m lab/train: give a module's dotted name"),
+        (["--", "python", "-m", "no_such_module_x"], "no_such_module_x: no such script"),
     ],
 )
 def test_a_wrong_call_gets_one_line_and_exit_2(
@@ -115,6 +118,23 @@ def test_a_wrong_call_gets_one_line_and_exit_2(
     assert len(said.err) < 400
     assert message in said.err
     assert workflow.requests == [], "nothing was run"
+
+
+@pytest.mark.parametrize(
+    ("call", "asked", "args"),
+    [
+        (["-q", "--", "python", "-u", "train.py", "--lr", "1"], "train.py", ("--lr", "1")),
+        (["-q", "--", "python3", "-m", "json.tool", "--indent", "1"], "json.tool", ("--indent", "1")),
+        (["-q", "-m", "json.tool", "--", "--indent", "1"], "json.tool", ("--indent", "1")),
+        (["-q", "train.py", "--", "python", "-m", "x"], "train.py", ("python", "-m", "x")),
+    ],
+)
+def test_python_and_its_m_may_stand_in_front_of_the_script(
+    call: list[str], asked: str, args: tuple[str, ...], script: str, workflow: Workflow
+) -> None:
+    assert cli.main(["why", *call]) == 0
+    (request,) = workflow.requests
+    assert (request.script, request.args) == (asked, args)
 
 
 def test_the_request_holds_what_was_asked(script: str, workflow: Workflow) -> None:

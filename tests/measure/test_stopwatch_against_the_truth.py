@@ -17,6 +17,9 @@ from breakeven.measure.stopwatch import measure
 from breakeven.results.timing import Timing
 
 CONFIGURATIONS = 200
+#: The first configuration. The statistics were made while looking at the first some hundred; none of these was among them, and
+#: nothing was changed after they were drawn: of 500 from here on 491 (traps) and 484 (clean) intervals held the truth.
+FIRST = 20_000
 
 
 @dataclass(frozen=True)
@@ -92,7 +95,7 @@ def timed(case: Case, patience: Patience | None = None) -> Timing:
 
 @lru_cache(maxsize=2)
 def all_timed(traps: bool) -> tuple[tuple[Case, Timing], ...]:
-    cases = [drawn(seed, traps=traps) for seed in range(CONFIGURATIONS)]
+    cases = [drawn(seed, traps=traps) for seed in range(FIRST, FIRST + CONFIGURATIONS)]
     return tuple((case, timed(case)) for case in cases)
 
 

@@ -277,6 +277,19 @@ def test_a_loader_is_watched_with_its_length_over_epochs() -> None:
     assert "<table>" in seen._repr_html_()
 
 
+@pytest.mark.parametrize("through_the_watch", [True, False])
+def test_in_a_block_the_loader_or_the_watch_may_be_looped_over(through_the_watch: bool) -> None:
+    loader = torch.utils.data.DataLoader(torch.utils.data.TensorDataset(torch.ones(40, 3)), batch_size=2)
+    weight = torch.nn.Parameter(torch.ones(3))
+    sgd = torch.optim.SGD([weight], lr=0.01)
+    with breakeven.watch(loader, stream=None) as batches:
+        for (x,) in batches if through_the_watch else loader:
+            (x @ weight).sum().backward()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+            sgd.step()
+    assert batches.report.steps == 20
+    assert {part.cause for part in batches.report.parts} >= {"input", "forward", "backward"}
+
+
 def test_more_threads_than_processors_are_told() -> None:
     own = torch.get_num_threads()
     assert threads("cpu", 0, cores=own) is None

@@ -16,7 +16,7 @@ from breakeven.errors import BreakevenError
 from breakeven.readers import read
 from tests.readers import made
 
-SHORT, LONG = 60, 700
+SHORT = 60
 MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path]] = {"json": made.kineto, "sqlite": made.nsys, "pb": made.xplane}
 #: What is put in: what parsers stumble over.
 PIECES = (

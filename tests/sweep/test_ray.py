@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from breakeven.store.run import table_bytes
 from breakeven.sweep.block import blocks, compute
 from breakeven.sweep.engines.local import Local
 from breakeven.sweep.engines.ray import Ray
@@ -76,3 +77,24 @@ def test_a_node_that_is_killed_half_way_costs_no_finished_task(cluster: Any, tmp
     assert found == {str(n): str(n) for n in range(24)}
     runs = [p.name.partition(".")[0] for p in tmp_path.iterdir()]
     assert {name for name in runs if runs.count(name) > 1} <= set(again)  # what was finished was not run again
+
+
+def test_ten_thousand_cells_are_the_same_bytes_though_a_node_is_killed_half_way(cluster: Any, tmp_path: Path) -> None:
+    node = cluster.add_node(num_cpus=1)
+    cluster.wait_for_nodes()
+    model, parameters, at = made_model(cells=12_000)
+    assert len(parameters) >= 10_000
+    tasks = [Task(str(b.first), compute, (b,)) for b in blocks(model.devices, parameters, at)]
+    ray, found = Ray.at(cluster.address), dict[str, bytes]()
+    for done in ray.run(tasks):
+        assert done.key not in found
+        found[done.key] = table_bytes(done.value)
+        if len(found) == len(tasks) // 2:
+            cluster.remove_node(node, allow_graceful=False)
+    ray.close()
+    local = Local(1)
+    try:
+        own = {done.key: table_bytes(done.value) for done in local.run(tasks)}
+    finally:
+        local.close()
+    assert found == own

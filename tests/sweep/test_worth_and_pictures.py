@@ -69,7 +69,8 @@ def test_a_million_samples_cost_the_hours_that_they_take() -> None:
     assert gpu.usd_per_epoch is not None
     assert gpu.usd_per_epoch.mid == pytest.approx(gpu.usd_per_million.mid * 0.06)
     assert gpu.kwh_per_million == pytest.approx(1e6 / best / 3600 * 70 / 1000)  # a T4's limit is 70 W
-    assert cpu.kwh_per_million is None
+    assert gpu.kwh_per_epoch == pytest.approx((gpu.kwh_per_million or 0.0) * 0.06)
+    assert (cpu.kwh_per_million, cpu.kwh_per_epoch) == (None, None)
     assert gpu.dated
 
 

@@ -130,3 +130,12 @@ def test_the_diff_alone_is_a_patch(script: pathlib.Path, capsys: pytest.CaptureF
     out = capsys.readouterr().out
     assert out.startswith("--- a/")
     assert out.endswith("     optimizer.step()\n")
+
+
+def test_what_was_looked_for_and_not_seen_is_not_offered(script: pathlib.Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Unless it is asked for by name."""
+    gains = Gains("cpu", None, lambda name, kept: None, unseen={"flush_denormals": "no denormal numbers were seen"})
+    monkeypatch.setattr(room, "gains_for", lambda *args: gains)
+    told = {r.id: r for r in fix(FixRequest(str(script))).remedies}
+    assert (told["flush_denormals"].kept, told["flush_denormals"].reason) == (False, "no denormal numbers were seen")
+    assert fix(FixRequest(str(script), remedies=("flush_denormals",))).remedies[0].kept is None

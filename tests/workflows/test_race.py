@@ -11,9 +11,12 @@ from pathlib import Path
 import pytest
 
 from breakeven.capture.proof.field import Course
+from breakeven.capture.request import CaptureRequest
+from breakeven.errors import BreakevenError, InputError, NoAnswer
 from breakeven.report.race import render_race
 from breakeven.report.screen import as_text
-from breakeven.workflows.race import RaceRequest, judged
+from breakeven.workflows.race import RaceRequest, judged, race
+from breakeven.workflows.racers import Entry, entries
 
 MS = 1_000_000
 BOTH = RaceRequest("train.py", 1.0, ("cpu", "cuda"))
@@ -91,3 +94,75 @@ def test_a_script_races_for_its_time(tmp_path: Path) -> None:
     assert racer["loss"][-1] < racer["loss"][0]
     assert racer["at_s"] == sorted(racer["at_s"])
     assert "s of training" in done.stdout
+
+
+VARIED = """\
+import torch
+from torch.utils.data import DataLoader, TensorDataset
+BATCH = 16
+torch.manual_seed(0)
+x = torch.randn(512, 8)
+loader = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=BATCH)
+net = torch.nn.Linear(8, 1)
+sgd = torch.optim.SGD(net.parameters(), lr=0.01)
+for epoch in range(100_000):
+    for given, wanted in loader:
+        sgd.zero_grad(set_to_none=False)
+        loss = ((net(given) - wanted) ** 2).mean()
+        loss.backward()
+        sgd.step()
+"""
+
+
+def racing(tmp_path: Path, vary: str | None = None, *remedies: str, devices: tuple[str, ...] = ("cpu",)) -> tuple[Entry, ...]:
+    script = tmp_path / "train.py"
+    script.write_text(VARIED)
+    return entries(CaptureRequest(str(script)), False, script, devices, vary, remedies)
+
+
+def test_each_value_of_a_parameter_races_on_each_device(tmp_path: Path) -> None:
+    found = racing(tmp_path, "batch=16,64", devices=("cpu", "cuda"))
+    assert [(one.device, one.variant) for one in found] == [
+        ("cpu", "batch=16"), ("cpu", "batch=64"), ("cuda", "batch=16"), ("cuda", "batch=64"),
+    ]  # fmt: skip
+    assert [one.version.request.substitutions[0].value for one in found] == [16, 64, 16, 64]
+    assert [one.version.on_cpu for one in found] == [True, True, False, False]
+
+
+def test_a_script_races_itself_with_remedies(tmp_path: Path) -> None:
+    before, after = racing(tmp_path, None, "set_to_none")
+    assert (before.variant, after.variant) == ("as it is", "with set_to_none")
+    assert before.version.text is None
+    assert after.version.text is not None
+    assert "set_to_none=False" not in after.version.text
+
+
+@pytest.mark.parametrize(
+    ("vary", "remedies", "error", "said"),
+    [
+        ("depth=1,2", (), InputError, "no parameter of that name"),
+        ("batch", (), InputError, "give NAME="),
+        (None, ("fuse_rnn",), NoAnswer, "changes nothing"),
+        (None, ("no_such",), BreakevenError, "no_such"),
+        ("batch=1,2", ("set_to_none",), InputError, "at once"),
+    ],
+)
+def test_what_cannot_race_is_said(
+    tmp_path: Path, vary: str | None, remedies: tuple[str, ...], error: type[Exception], said: str
+) -> None:
+    with pytest.raises(error, match=said):
+        racing(tmp_path, vary, *remedies)
+
+
+@pytest.mark.slow
+def test_batch_sizes_race_and_their_samples_are_counted(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(VARIED)
+    seen: list[int] = []
+    report = race(RaceRequest(str(script), 0.4, vary="batch=16,64"), on_report=lambda so_far: seen.append(len(so_far.racers)))
+    small, large = report.racers
+    assert (small.name, large.name) == ("cpu, batch=16", "cpu, batch=64")
+    assert small.samples == 16 * small.iterations > 0
+    assert large.samples == 64 * large.iterations > 0
+    assert set(seen) == {2}  # the chart that is drawn while they race has both
+    assert small.name in report.sentence or large.name in report.sentence

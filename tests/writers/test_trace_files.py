@@ -6,6 +6,8 @@ import gzip
 import json
 import pathlib
 
+import pytest
+
 from breakeven.readers import read
 from breakeven.simulate import plain, run
 from breakeven.timeline import Timeline, queries, schema
@@ -77,4 +79,23 @@ def test_a_minimised_trace_gives_the_same_verdict_and_no_name(tmp_path: pathlib.
     assert b"secret" not in gzip.decompress(small)
     (tmp_path / "small").write_bytes(small)
     answer, _ = trace(TraceRequest((tmp_path / "small",)))
+    assert [f.id for f in answer.findings][:1] == [f.id for f in report.findings][:1]
+
+
+def test_a_trace_without_steps_that_is_too_large_is_cut_in_half_until_it_fits(
+    tmp_path: pathlib.Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A stretch of it, with the same finding first."""
+    events = [e for e in made.kineto_events(steps=2) if not str(e.get("name")).startswith("ProfilerStep")]
+    source = made.kineto(tmp_path / "t.json", events)
+    report, whole = trace(TraceRequest((source,), minimise=True))
+    assert report.steps == ()
+    assert whole is not None
+    monkeypatch.setattr("breakeven.workflows.minimise.MOST_BYTES", len(whole) - 1)
+    _, small = trace(TraceRequest((source,), minimise=True))
+    assert small is not None
+    assert len(small) < len(whole)
+    (tmp_path / "small").write_bytes(small)
+    answer, _ = trace(TraceRequest((tmp_path / "small",)))
+    assert 0 < (answer.device_busy_ms or 0) < (report.device_busy_ms or 0)
     assert [f.id for f in answer.findings][:1] == [f.id for f in report.findings][:1]

@@ -19,9 +19,11 @@ from fitting.nonneg import weights
 
 @dataclass(frozen=True)
 class Options:
-    """How strongly a fit is held: rows that the wider group's weights count for, and the stiffness of the tables.
+    """How strongly a fit is held, and the stiffness of the tables.
 
     Attributes:
+        pull: rows that the wider group's weights count for in a device's own fit.
+        gather: the same in the fits of kinds and generations.
         wide, device: of a pooled table and of a device's own; None: no table.
         reach: of a row's word in the table, along each axis; None: tables are smooth, and go on as they are beyond the rows.
         kernel_us: no more fixed time than this per kernel, however small. No row of products, convolutions or NeuSight's (they
@@ -35,13 +37,11 @@ class Options:
         step_us: the same of a time step, two or three such kernels in a chain.
         ramp_us: the most of what a call pays besides while its work is small against what was measured; of NeuSight's rows and of
             copies, which say as little of it.
-        narrower: crossed errors are brought to the size of fold 3's (`store.narrower`). For fits that a third of the rows less
-            makes much worse: `mul1` out of a graph errs by 2 to 9 times as much when crossed. Not for convolutions: fold 3 holds
-            13 of their shapes, too few to say what is the fit and what the shapes (it covered 81 % of fold 4).
         least_rows: below which a table is not worth its knots.
     """
 
     pull: float = 0.3
+    gather: float = 0.3
     wide: float | None = None
     device: float | None = 0.1
     slope: float = 0.3
@@ -51,7 +51,6 @@ class Options:
     floor_us: float = 2.0
     step_us: float = np.inf
     ramp_us: float = 7.0
-    narrower: bool = False
 
 
 @dataclass(frozen=True)
@@ -107,19 +106,19 @@ class Fitted:
 
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
-    "gemm": Options(0.1, None, None, kernel_us=7.0),
-    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
+    "gemm": Options(0.1, 0.1, None, None, kernel_us=7.0),
+    "linear": Options(1.0, 1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "bmm": Options(1.0, 1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "conv2d": Options(1.0, 1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
         (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
         Options(kernel_us=5.0, ramp_us=5.0),
     ),
-    "mul1": Options(kernel_us=5.0, ramp_us=5.0, narrower=True),
-    "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
-    **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, ramp_us=40.0, floor_us=0.8)),
-    "copy_d2d": Options(2.0, floor_us=1.1),
+    "mul1": Options(kernel_us=5.0, ramp_us=5.0),
+    "recurrent": Options(0.3, 0.3, None, None, kernel_us=10.0, step_us=6.0),
+    **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, 2.0, ramp_us=40.0, floor_us=0.8)),
+    "copy_d2d": Options(2.0, 2.0, floor_us=1.1),
 }
 
 #: Rows that a device needs for weights of its own.
@@ -135,7 +134,7 @@ def fit_variant(
     variant: str,
     groups: list[Group],
     training: Callable[[Group], np.ndarray] = lambda g: g.fold < 3,
-    devices: bool = True,
+    devices: Callable[[Group], bool] = lambda g: True,
     tables: bool = True,
 ) -> Fitted:
     """Fit all levels of one variant on its training rows."""
@@ -143,21 +142,23 @@ def fit_variant(
     options = options_of(variant)
     if not tables:
         options = replace(options, device=None)
-    seen = [g.only(training(g)) for g in groups]
-    seen = [g for g in seen if len(g.time_us)]
+    own = [g for g in (g.only(training(g)) for g in groups) if len(g.time_us)]
     models: dict[str, Trained] = {}
-    if not seen:
+    if not own:
         return Fitted(variant, models, [])
-    everything = models["*|any"] = _fit(variant, axes, seen, None, options, options.wide)
-    for kind in sorted({g.kind for g in seen}):
-        of_kind = [g for g in seen if g.kind == kind]
-        wide = models[f"*|{kind}"] = (
-            _fit(variant, axes, of_kind, everything, options, options.wide) if len({g.kind for g in seen}) > 1 else everything
-        )
+
+    def shared(alike: list[Group], prior: Trained | None) -> Trained:
+        return _fit(variant, axes, [g.cooled() for g in alike], prior, replace(options, pull=options.gather), options.wide)
+
+    everything = models["*|any"] = shared(own, None)
+    kinds = sorted({g.kind for g in own})
+    for kind in kinds:
+        of_kind = [g for g in own if g.kind == kind]
+        wide = models[f"*|{kind}"] = shared(of_kind, everything) if len(kinds) > 1 else everything
         for family in sorted({_family(g) for g in of_kind}):
             alike = [g for g in of_kind if _family(g) == family]
-            near = models[f"{family}|{kind}"] = _fit(variant, axes, alike, wide, options, options.wide)
-            for group in (g for g in alike if devices and len(g.time_us) >= _LEAST_ROWS):
+            near = models[f"{family}|{kind}"] = shared(alike, wide)
+            for group in (g for g in alike if devices(g) and len(g.time_us) >= _LEAST_ROWS):
                 models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
     served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
     return Fitted(variant, models, served)

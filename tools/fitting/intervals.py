@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from functools import reduce
 
 import numpy as np
 
@@ -14,6 +16,7 @@ SHARE = 0.90
 ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
 SOME = 30  # rows for the quantiles of one limit
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
+_BORROWED = 5  # rows
 _ODDS = (1.0 - SHARE) / 2.0
 #: Factors for calls that are hardly more than a launch, where no table measured any, by the beginning of the variant: how far
 #: durations of such kernels in the public traces lie from the price (GP100 2 to 4 µs, A100 3 to 9.5, MI250 12 for products).
@@ -42,10 +45,39 @@ def quantile(values: np.ndarray, share: float) -> float:
     return float(ordered[min(max(rank, 1), n) - 1])
 
 
-def factors(variant: str, errors: dict[str, Errors]) -> dict[str, Factors]:
-    """Low and high factors by device and regime; a regime with few rows is served from its device, a device from all."""
-    everything = np.concatenate([e.error for e in errors.values()]) if errors else np.zeros(0)
-    return {name: _of_device(variant, one, everything) for name, one in errors.items()}
+def factors(variant: str, errors: dict[str, Errors], few: Collection[str]) -> dict[str, Factors]:
+    """Low and high factors by device and regime; devices with few rows share the form of their errors, each at its own size."""
+    sizes = _sizes({name: errors[name].error for name in few})
+    alike = [replace(errors[name], error=errors[name].error / sizes[name]) for name in few]
+    together = reduce(Errors.joined, alike) if alike else None
+    found = {}
+    for name, one in errors.items():
+        size, rows = (sizes[name], together) if name in sizes and together is not None else (1.0, one)
+        bounds = [_bounds(size * rows.error[chosen]) for chosen in _regimes(rows.limits, SOME)]
+        least, most = tiny(variant, one.error, one.limits)
+        found[name] = [*(low for low, _ in bounds), least], [*(high for _, high in bounds), most]
+    return found
+
+
+def _sizes(errors: dict[str, np.ndarray]) -> dict[str, float]:
+    """How large each device's errors are: their mean, as if a few rows more were as large as everybody's."""
+    everybody = [float(np.abs(e).mean()) for e in errors.values() if len(e)]
+    usual = float(np.mean(everybody)) if everybody else 0.0
+    return {k: max((float(np.abs(e).sum()) + _BORROWED * usual) / (len(e) + _BORROWED), _LEAST) for k, e in errors.items()}
+
+
+def _regimes(limits: np.ndarray, some: int) -> list[np.ndarray]:
+    """Which rows speak for each of the nine regimes: its own, else those of its kind of shape, of its limit, or all."""
+    found = []
+    for regime in range(9):
+        choices = (limits == regime, (limits // 3 == regime // 3) & (limits < TINY), (limits % 3 == regime % 3) & (limits < TINY))
+        found.append(next((c for c in choices if c.sum() >= some), np.ones(len(limits), dtype=bool)))
+    return found
+
+
+def _bounds(error: np.ndarray) -> tuple[float, float]:
+    """The factors between which nine of ten rows lie."""
+    return float(np.exp(min(quantile(error, _ODDS), -_LEAST))), float(np.exp(max(quantile(error, 1.0 - _ODDS), _LEAST)))
 
 
 def tiny(variant: str, error: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
@@ -53,20 +85,7 @@ def tiny(variant: str, error: np.ndarray, limits: np.ndarray) -> tuple[float, fl
     rows = error[limits == TINY]
     if len(rows) < SOME:
         return next((f for start, f in _TINY.items() if variant.startswith(start)), _TINY_OTHERS)
-    return float(np.exp(min(quantile(rows, _ODDS), -_LEAST))), float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST)))
-
-
-def _of_device(variant: str, one: Errors, everything: np.ndarray) -> Factors:
-    low, high = [], []
-    for regime in range(9):
-        choices = (one.limits == regime, one.limits // 3 == regime // 3, (one.limits % 3 == regime % 3) & (one.limits < TINY))
-        rows = next((one.error[c] for c in choices if c.sum() >= SOME), one.error)
-        if len(rows) < SOME:
-            rows = np.concatenate([rows, everything])
-        low.append(float(np.exp(min(quantile(rows, _ODDS), -_LEAST))))
-        high.append(float(np.exp(max(quantile(rows, 1.0 - _ODDS), _LEAST))))
-    least, most = tiny(variant, one.error, one.limits)
-    return [*low, least], [*high, most]
+    return _bounds(rows)
 
 
 def pooled(variant: str, errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors:
@@ -76,9 +95,7 @@ def pooled(variant: str, errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors
     limits = np.concatenate([limit for _, limit in errors])
     weight = np.concatenate([np.full(len(e), max(len(e), 1) ** -0.5) for e, _ in errors])
     some = min(SOME, max(len(values) // 4, 4))
-    for regime in range(9):
-        choices = (limits == regime, limits // 3 == regime // 3, (limits % 3 == regime % 3) & (limits < TINY))
-        rows = next((c for c in choices if c.sum() >= some), np.ones(len(values), dtype=bool))
+    for rows in _regimes(limits, some):
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
     least, most = tiny(variant, values, limits)

@@ -2,76 +2,61 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 
-from breakeven.costs.models import further
+from breakeven.costs.models import serving
 from breakeven.costs.operations import BLENDS
 from breakeven.costs.rates import rates
 from breakeven.machine.gpus import find_gpu
-from fitting.fit import Fitted, Trained, fit_variant, options_of
-from fitting.intervals import ENOUGH, SHARE, SOME, Errors, Factors, factors, pooled, quantile, tiny
-from fitting.measurements import Group
+from fitting.fit import Fitted, Trained, fit_variant
+from fitting.intervals import ENOUGH, SOME, Errors, Factors, factors, pooled, tiny
+from fitting.measurements import PARTS, Group
 
 #: What a device that nobody measured may be off by, where there are too few devices to leave one out (natural logarithm).
 _UNTRIED = 0.7
-#: Rows of fold 3 from which on a device's errors there say something.
-_TO_COMPARE = 8
 
 
 def stored(fitted: Fitted, groups: list[Group]) -> dict[str, dict[str, object]]:
     """Every model of a variant by its key."""
     own: dict[str, Errors] = {}
     for group, model in fitted.of_groups:
-        calibration = group.fold == 3
-        error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
-        own[f"{group.gpu}|{group.dtype}"] = Errors(error[calibration], limits[calibration], np.asarray(group.source)[calibration])
-    few = [k for k, e in own.items() if len(e.error) < (ENOUGH if groups[0].places.shape[1] > 1 else SOME)]
+        own[f"{group.gpu}|{group.dtype}"] = _errors(group, model, group.fold == 3)
+    enough = ENOUGH if groups[0].places.shape[1] > 1 else SOME
+    few = {k for k, e in own.items() if len(e.error) < enough and k in fitted.models}
     if few:
-        extra = crossed(fitted.variant, groups)
-        scale = narrower({k: own[k] for k in few}, extra) if options_of(fitted.variant).narrower else 1.0
-        for key in few:
-            if key in extra:
-                own[key] = own[key].joined(replace(extra[key], error=extra[key].error * scale))
-    for group, _ in fitted.of_groups:
-        if f"{group.gpu}|{group.dtype}" not in fitted.models:
-            own.pop(f"{group.gpu}|{group.dtype}", None)
-    of_device = factors(fitted.variant, {k: e for k, e in own.items() if k in fitted.models})
+        for key, extra in crossed(fitted.variant, groups, few).items():
+            own[key] = own[key].joined(extra)
+    of_device = factors(fitted.variant, {k: e for k, e in own.items() if k in fitted.models}, sorted(few))
     away = elsewhere(fitted, groups)
     return {key: _model(model, of_device.get(key, away)) for key, model in sorted(fitted.models.items())}
 
 
-def crossed(variant: str, groups: list[Group]) -> dict[str, Errors]:
-    """Errors on folds 0, 1 and 2, each by a fit to the other two: more unseen rows for devices that have few."""
+def crossed(variant: str, groups: list[Group], keys: set[str]) -> dict[str, Errors]:
+    """Errors of some devices on folds 0, 1 and 2, each part by a fit to the others: unseen rows for devices that have few.
+
+    A tenth of the shapes is left out at a time, so that the fits know nearly as much as the one that is stored.
+    """
     found: dict[str, Errors] = {}
-    for fold in (0, 1, 2):
+    tables = groups[0].places.shape[1] < 3 or variant in BLENDS
+    for out in range(PARTS):
         fitted = fit_variant(
             variant,
             groups,
-            lambda g, out=fold: (g.fold < 3) & (g.fold != out),
-            tables=groups[0].places.shape[1] < 3 or variant in BLENDS,
+            lambda g, out=out: (g.fold < 3) & (g.part != out),
+            devices=lambda g: f"{g.gpu}|{g.dtype}" in keys,
+            tables=tables,
         )
         for group, model in fitted.of_groups:
-            rows = group.fold == fold
-            error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
-            one = Errors(error[rows], limits[rows], np.asarray(group.source)[rows])
             key = f"{group.gpu}|{group.dtype}"
-            found[key] = found[key].joined(one) if key in found else one
+            if key in keys:
+                one = _errors(group, model, (group.fold < 3) & (group.part == out))
+                found[key] = found[key].joined(one) if key in found else one
     return found
 
 
-def narrower(own: dict[str, Errors], crossed_errors: dict[str, Errors]) -> float:
-    """How much smaller fold 3's errors by the whole fit are than crossed ones, whose fits had a third of the rows less.
-
-    The median over devices of the ratio of their 90 % quantiles, as it is an interval that is wanted; never above 1.
-    """
-    ratios = [
-        quantile(np.abs(own[key].error), SHARE) / max(quantile(np.abs(crossed_errors[key].error), SHARE), 1e-9)
-        for key in own
-        if key in crossed_errors and len(own[key].error) >= _TO_COMPARE
-    ]
-    return min(float(np.median(ratios)), 1.0) if ratios else 1.0
+def _errors(group: Group, model: Trained, rows: np.ndarray) -> Errors:
+    error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
+    return Errors(error[rows], limits[rows], np.asarray(group.source)[rows])
 
 
 def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
@@ -92,20 +77,20 @@ def left_out(variant: str, groups: list[Group]) -> list[tuple[Group, np.ndarray,
         others = [g for g in groups if g.gpu != name]
         if not any((g.fold < 3).any() for g in others):
             continue
-        fitted = fit_variant(variant, others, devices=False)
+        fitted = fit_variant(variant, others, devices=lambda _: False)
         for group in (g for g in groups if g.gpu == name):
-            model = nearest(fitted, group)
-            found.append((group, np.log(group.time_us / model.predict(group)), model.limits(group)))
+            time, limits = unmeasured(fitted, group)
+            found.append((group, np.log(group.time_us / time), limits))
     return found
 
 
-def nearest(fitted: Fitted, group: Group) -> Trained:
-    """The model that serves a device which was not measured, as `costs.models` would look it up."""
-    device = rates(find_gpu(group.gpu))
-    for key in further(group.variant, device, group.kind):
-        if key in fitted.models:
-            return fitted.models[key]
-    return fitted.models.get(f"*|{group.kind}", fitted.models["*|any"])
+def unmeasured(fitted: Fitted, group: Group) -> tuple[np.ndarray, np.ndarray]:
+    """µs and limits of a device which was not measured, by what `costs.models` would look up; the quickest counts."""
+    keys = serving(group.variant, rates(find_gpu(group.gpu)), group.kind, fitted.models)
+    serve = [fitted.models[key] for key in keys]
+    times = np.stack([one.predict(group) for one in serve])
+    best = times.argmin(0)
+    return times.min(0), np.stack([one.limits(group) for one in serve])[best, np.arange(len(best))]
 
 
 def _model(model: Trained, intervals: Factors) -> dict[str, object]:

@@ -2,39 +2,29 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from breakeven.errors import InputError, MissingExtra
-from breakeven.workflows.watch import watch
+from breakeven.callbacks.hooks import begin, end, framework, watching
+from breakeven.errors import InputError
+from breakeven.workflows.watch import Watch
 
 
 def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; Keras' own class, which it alone knows
     """Watches `fit`; its attribute `watch` is the watch. A step is a batch: Keras' optimizers are not PyTorch's.
 
+    An error in `fit` is told to no callback: call `watch.close()` then.
+
     Raises:
         MissingExtra: Keras is not installed.
         InputError: Keras runs on another backend.
     """
-    try:
-        keras: Any = import_module("keras")
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the callback for Keras needs it: pip install keras") from error
+    keras = framework("keras", "Keras", "keras")
     if keras.backend.backend() != "torch":
         raise InputError(f"Keras runs on {keras.backend.backend()} here; set KERAS_BACKEND=torch before it is imported")
+    return watching(
+        keras.callbacks.Callback, {"on_train_begin": begin, "on_train_batch_begin": _batch, "on_train_end": end}, options
+    )
 
-    class Watching(keras.callbacks.Callback):  # type: ignore[misc]  # its base is only known now
-        def __init__(self) -> None:
-            super().__init__()
-            self.watch = watch(**options)
 
-        def on_train_begin(self, *_: object, **__: object) -> None:
-            self.watch.__enter__()
-
-        def on_train_batch_begin(self, *_: object, **__: object) -> None:
-            self.watch.step()
-
-        def on_train_end(self, *_: object, **__: object) -> None:
-            self.watch.__exit__(None, None, None)
-
-    return Watching()
+def _batch(watched: Watch[Any], *_: object, **__: object) -> None:
+    watched.step()

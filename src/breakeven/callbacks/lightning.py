@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from breakeven.errors import MissingExtra
-from breakeven.workflows.watch import watch
+from breakeven.callbacks.hooks import begin, end, framework, watching
+from breakeven.workflows.watch import Watch
 
 
 def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; Lightning's own class, which it alone knows
@@ -15,22 +14,9 @@ def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; Lightning'
     Raises:
         MissingExtra: Lightning is not installed.
     """
-    try:
-        base: Any = import_module("lightning.pytorch").Callback
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the callback for Lightning needs it: pip install lightning") from error
+    base = framework("lightning.pytorch", "Lightning", "lightning").Callback
+    return watching(base, {"on_train_start": begin, "on_train_end": end, "on_exception": _failed}, options)
 
-    class Watching(base):  # type: ignore[misc]  # its base is only known now
-        def __init__(self) -> None:
-            self.watch = watch(**options)
 
-        def on_train_start(self, *_: object) -> None:
-            self.watch.__enter__()
-
-        def on_train_end(self, *_: object) -> None:
-            self.watch.__exit__(None, None, None)
-
-        def on_exception(self, _trainer: object, _module: object, error: BaseException) -> None:
-            self.watch.close(error)
-
-    return Watching()
+def _failed(watched: Watch[Any], _trainer: object, _module: object, error: BaseException) -> None:
+    watched.close(error)

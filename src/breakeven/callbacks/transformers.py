@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Any
 
-from breakeven.errors import MissingExtra
-from breakeven.workflows.watch import watch
+from breakeven.callbacks.hooks import begin, end, framework, watching
 
 
 def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; the Trainer's own class, which it alone knows
@@ -15,19 +13,5 @@ def callback(**options: Any) -> Any:  # what `breakeven.watch` takes; the Traine
     Raises:
         MissingExtra: transformers is not installed.
     """
-    try:
-        base: Any = import_module("transformers").TrainerCallback
-    except ModuleNotFoundError as error:
-        raise MissingExtra("the callback for Hugging Face's Trainer needs it: pip install transformers") from error
-
-    class Watching(base):  # type: ignore[misc]  # its base is only known now
-        def __init__(self) -> None:
-            self.watch = watch(**options)
-
-        def on_train_begin(self, *_: object, **__: object) -> None:
-            self.watch.__enter__()
-
-        def on_train_end(self, *_: object, **__: object) -> None:
-            self.watch.__exit__(None, None, None)
-
-    return Watching()
+    base = framework("transformers", "Hugging Face's Trainer", "transformers").TrainerCallback
+    return watching(base, {"on_train_begin": begin, "on_train_end": end}, options)

@@ -60,8 +60,8 @@ def install() -> None:
     answers.update({name: _always(None) for name in _NOTHING.split()} | {name: _always(0) for name in _ZERO.split()})
     for owner in (torch.cuda, torch.cuda.memory, torch.cuda.random, torch.accelerator, torch.accelerator.memory):
         for name, answer in answers.items():
-            if hasattr(owner, name):
-                setattr(owner, name, answer)
+            if hasattr(owner, name):  # a function of its own for each: torch.compile keeps a table by them
+                setattr(owner, name, _own(answer))
     cuda: Any = torch.cuda  # its classes are replaced, which no annotation foresees
     cuda.Stream = cuda.ExternalStream = Stream
     cuda.Event = Event
@@ -73,6 +73,10 @@ def install() -> None:
     for name in ("range_push", "range_pop", "mark", "range_start", "range_end"):
         setattr(torch.cuda.nvtx, name, _always(0))
     torch.cuda.nvtx.range = _Context  # type: ignore[assignment]  # its stand-in
+
+
+def _own(answer: Any) -> Any:  # a function of any signature
+    return lambda *args, **kwargs: answer(*args, **kwargs)
 
 
 def _always(value: Any) -> Any:  # a function of any signature

@@ -31,6 +31,8 @@ def _listen_to_backward(steps: Steps) -> None:
 
     def grad(*args: Any, **kwargs: Any) -> Any:  # passed on as they are
         out = part(*args, **kwargs)
+        if torch.compiler.is_compiling():  # what is compiled has no room for ears
+            return out
         steps.on_backward()
         return out
 

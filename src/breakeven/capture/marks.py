@@ -272,9 +272,19 @@ class MarkingFinder(importlib.abc.MetaPathFinder):
         """Whether a file is the user's: under the script's folder and not an installed package."""
         if not file:
             return False
-        real = os.path.realpath(file)
-        inside = real.startswith(self.root) and not any(real.startswith(p) for p in _INSTALLED)
-        return inside and "site-packages" not in real and "dist-packages" not in real
+        return os.path.realpath(file).startswith(self.root) and not is_installed(file)
+
+    def follow(self, root: str) -> None:
+        """Another program takes this one's place: what lies beside it is the user's, and what the first one said is forgotten."""
+        self.root = os.path.join(os.path.realpath(root), "")
+        self.book.words.clear()
+        self.book.names_accelerator = False
+
+
+def is_installed(file: str) -> bool:
+    """Whether a file belongs to Python, to an installed package or to us."""
+    real = os.path.realpath(file)
+    return any(real.startswith(p) for p in _INSTALLED) or "site-packages" in real or "dist-packages" in real
 
 
 _INSTALLED = tuple(

@@ -16,18 +16,20 @@ from typing import Any, Protocol
 
 import msgspec
 
-from breakeven.capture import guard, marks, outcome, program, redirect
+from breakeven.capture import guard, launching, marks, outcome, program, redirect
 from breakeven.capture.request import CPU, PROOF, VIRTUAL, ChildSpec, ScriptEnd
 from breakeven.capture.scratch import FREE, Overlay
 from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
 from breakeven.children import die_with_parent
+from breakeven.fallbacks import Fallback, listen
 
 
 class Pass(Protocol):
     """What both kinds of pass do."""
 
     pid: int
+    warnings: list[str]  # what is to be told of how the script was run
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended: write down what was learned."""
@@ -40,14 +42,14 @@ def run_child(path: str) -> None:
     die_with_parent()
     overlay = _protect(spec)
     book = marks.Book()
-    root = os.getcwd() if spec.module else os.path.dirname(request.target)
+    root = os.getcwd() if spec.module or spec.installed else os.path.dirname(request.target)
     finder = marks.MarkingFinder(root, book, _split_mark(request.mark), request.substitutions)
     running = _prepare(spec, book, overlay, lambda file: file == request.target or finder.owns(file))
     _on_terminate(running)
     end, error = ScriptEnd("ok"), None
     outcome.write(spec.folder, outcome.BEGAN, None)
     try:
-        program.run(program.load(request.target, spec.module, request.args, finder))
+        _run(spec, finder, running)
         threading._shutdown()  # type: ignore[attr-defined]  # what Python does next: it waits for the script's threads
     except StopAtEdge:
         end = ScriptEnd("budget")
@@ -55,6 +57,28 @@ def run_child(path: str) -> None:
         error, end = raised, outcome.ended_by(raised)
     _tell(error, end)
     _finish(running, end)
+
+
+def _run(spec: ChildSpec, finder: marks.MarkingFinder, running: Pass) -> None:
+    """The script; where that is a launcher, the script that it starts."""
+    loaded = program.load(spec.request.target, spec.module, spec.request.args, finder)
+    beside = sys.path[0]
+    if not spec.installed:
+        program.run(loaded)
+        return
+    try:
+        with launching.following():
+            program.run(loaded)
+        return
+    except launching.StartedPython as found:
+        started = found.with_traceback(None)  # what the launcher held, such as its ports, goes with its frames
+    running.warnings.append(launching.take_place(started))
+    _on_terminate(running)  # launchers catch signals for their processes
+    sys.path.remove(beside)
+    call = started.call
+    finder.follow(os.getcwd() if call.module else os.path.dirname(os.path.abspath(call.target)))
+    target = call.target if call.module else os.path.abspath(call.target)
+    program.run(program.load(target, call.module, call.args, finder))
 
 
 def _protect(spec: ChildSpec) -> Overlay:
@@ -96,7 +120,12 @@ def _prepare_timing(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], 
     timing.steps, timing.named, timing.batch = steps, asked.named, hooks.listen(steps, clock)
     timing.look_at_batch = lambda: hooks.catch_batch(timing.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
+    listen(is_user, lambda found: timing.warnings.append(_at_line(found)))  # for as long as the process lasts
     return timing
+
+
+def _at_line(found: Fallback) -> str:
+    return f"Line {found.line}: {found.sentence}" if found.line is not None else found.sentence
 
 
 def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], bool]) -> Pass:
@@ -112,10 +141,12 @@ def _prepare_proof(spec: ChildSpec, book: marks.Book, is_user: Callable[[str], b
     synchronise = _load(spec.request.synchronise)
     clock = time.perf_counter_ns if synchronise is None else _after(synchronise)
     proving = Proving(spec, spec.order, clock)
-    listener = Listener(clock, is_user, asked.device_of, proving.on_edge, hooks.count_operations)
+    proving.watch.hear_compiled()
+    listener = Listener(clock, is_user, asked.device_of, proving.on_edge, _uncounted)  # loops are no steps of a proof
     steps = Steps(book, listener)
     proving.words = book.words
-    hooks.listen(steps, clock)
+    proving.batch = hooks.listen(steps, clock)
+    proving.look_at_batch = lambda: hooks.catch_batch(proving.batch)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     proving.begin()
     return proving
@@ -132,14 +163,18 @@ def _prepare_recording(spec: ChildSpec, book: marks.Book, is_user: Callable[[str
     def device_of(optimizer: Any) -> str:  # a torch optimizer
         return next((p.device.type for g in optimizer.param_groups for p in g["params"]), "") if optimizer is not None else ""
 
-    def count() -> Callable[[], int]:
-        return lambda: 1  # the plan says which loop it is
-
-    clock = time.perf_counter_ns
-    steps = Steps(book, Listener(clock, is_user, device_of, recording.on_edge, count, recording.on_head, recording.on_statement))
+    clock = time.perf_counter_ns  # which loop it is says the plan
+    steps = Steps(
+        book, Listener(clock, is_user, device_of, recording.on_edge, _uncounted, recording.on_head, recording.on_statement)
+    )
     hooks.listen(steps, clock)
     setattr(builtins, marks.STEP_NAME, steps.on_mark)
     return recording
+
+
+def _uncounted() -> Callable[[], int]:
+    """Instead of counting operations, which puts a mode over all of them."""
+    return lambda: 1
 
 
 def _tell(error: BaseException | None, end: ScriptEnd) -> None:

@@ -52,6 +52,7 @@ class Recording:
     def __init__(self, spec: ChildSpec, session: Recorder, facts: Callable[[], object]) -> None:
         self.spec, self.session, self.facts, self.pid = spec, session, facts, os.getpid()
         self.plan = spec.plan
+        self.warnings: list[str] = []
         self.recorded = 0
         self.stream: OpStream | None = None
         self.segments: tuple[int, ...] = ()
@@ -116,7 +117,7 @@ class Recording:
         """Write down what was recorded."""
         facts = self.facts()
         stored.save_virtual(self.spec.folder, VirtualPass(
-            self.stream, end, facts, (), outcome.peak_rss_bytes(), self.session.device_rows, self.segments,  # type: ignore[arg-type]
+            self.stream, end, facts, tuple(self.warnings), outcome.peak_rss_bytes(), self.session.device_rows, self.segments,  # type: ignore[arg-type]
         ))  # fmt: skip
 
     def _start(self) -> None:

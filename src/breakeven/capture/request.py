@@ -169,6 +169,27 @@ class KerasScript:
 
 
 @dataclass(frozen=True)
+class Decayed:
+    """A tensor that held denormal numbers when the timing pass ended.
+
+    Attributes:
+        what: what it is, with its shape.
+        share: part of its elements, 0 to 1.
+    """
+
+    what: str
+    share: float
+
+
+@dataclass(frozen=True)
+class Beside:
+    """Steps right before a setting was changed, and right after, ns."""
+
+    before_ns: tuple[int, ...]
+    after_ns: tuple[int, ...]
+
+
+@dataclass(frozen=True)
 class TimedPass:
     """What the CPU pass (or, with an accelerator, the device pass) measured.
 
@@ -176,7 +197,6 @@ class TimedPass:
         unit: `step`, `loop` or `run`; None: nothing that could be timed ran.
         principal: the group that the answer is about; None as above.
         groups: all groups, most time first.
-        first_call_extra_ns: what the first step took beyond a steady one; None: not known.
         batch: samples per step where known.
         peak_rss_bytes: peak resident memory of the child.
         named_devices: logical devices that the script named (`cuda`, `mps`, …), empty: it never named one.
@@ -184,13 +204,15 @@ class TimedPass:
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
         looked: what the operations of a step take, seen after the timing; None: not looked at.
         keras: what the script's Keras says; None: it has none.
+        decayed: tensors with denormal numbers among what optimizers hold, at the end.
+        matched: steps with as many threads as cores beside those with more; None: not measured.
+        flushed: steps with denormal numbers flushed beside those without; None: not measured.
     """
 
     unit: str | None
     principal: StepGroup | None
     groups: tuple[StepGroup, ...]
     end: ScriptEnd
-    first_call_extra_ns: int | None = None
     batch: int | None = None
     peak_rss_bytes: int | None = None
     named_devices: tuple[str, ...] = ()
@@ -200,6 +222,9 @@ class TimedPass:
     segments: tuple[tuple[int, int], ...] = ()
     looked: Looked | None = None
     keras: KerasScript | None = None
+    decayed: tuple[Decayed, ...] = ()
+    matched: Beside | None = None
+    flushed: Beside | None = None
 
 
 @dataclass(frozen=True)
@@ -241,7 +266,17 @@ class Order:
 
 @dataclass(frozen=True)
 class ChildSpec:
-    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs."""
+    """What a child is told: the request, which pass, where its folder is, the plan of an earlier pass, how an arm runs.
+
+    Attributes:
+        request: the request.
+        which: the pass.
+        folder: where its results go.
+        module: whether the target is a module's name.
+        plan: of an earlier pass.
+        order: how an arm of a proof runs.
+        installed: whether the target is no file of the user's: where it starts Python, that is followed.
+    """
 
     request: CaptureRequest
     which: str
@@ -249,3 +284,4 @@ class ChildSpec:
     module: bool
     plan: Plan | None = None
     order: Order | None = None
+    installed: bool = False

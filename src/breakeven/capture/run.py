@@ -67,7 +67,7 @@ def capture(
     request = replace(request, target=found.name, cwd=request.cwd or os.getcwd())
     with processes.scratch_folder() as folder:
         stdin = take(folder)
-        runner = _Runner(folder, stdin, found.module, on_progress or (lambda progress: None))
+        runner = _Runner(folder, stdin, found, on_progress or (lambda progress: None))
         return _passes(runner, request, after_timing, timed)
 
 
@@ -133,7 +133,7 @@ def _on_device(timed: TimedPass | None, virtual: VirtualPass) -> TimedPass | Non
 class _Runner:
     folder: Path
     stdin: Stdin
-    module: bool
+    found: target.Target
     on_progress: Callable[[Progress], None]
     interrupted: bool = False
 
@@ -161,7 +161,11 @@ class _Runner:
 
     def _run(self, request: CaptureRequest, which: str, place: Path, plan: Plan | None, shown: bool) -> ScriptEnd | None:
         """Run one child to its end; returns how it ended where it did not say so itself."""
-        outcome.write(str(place), outcome.SPEC, ChildSpec(request, which, str(place), self.module, plan))
+        outcome.write(
+            str(place),
+            outcome.SPEC,
+            ChildSpec(request, which, str(place), self.found.module, plan, installed=self.found.installed),
+        )
         stdin = self.stdin.open()
         with (place / "stderr").open("wb") as hidden:
             child = subprocess.Popen(

@@ -41,7 +41,6 @@ class Series:
     clean: list[bool] = field(default_factory=list)
     edges: int = 0
     first_ns: int | None = None
-    last_ns: int | None = None
     open_ns: int | None = None
     open_wait: int = 0
     tainted: bool = False
@@ -58,7 +57,7 @@ class Series:
             self.waits.append(wait - self.open_wait)
             self.clean.append(not self.tainted)
         self.edges += 1
-        self.open_ns = self.last_ns = now
+        self.open_ns = now
         self.open_wait, self.tainted = wait, False
 
     def close(self, now: int, wait: int) -> None:
@@ -68,7 +67,7 @@ class Series:
             self.samples.append(now - self.open_ns)
             self.waits.append(wait - self.open_wait)
             self.clean.append(not self.tainted)
-        self.open_ns, self.last_ns = None, now
+        self.open_ns = None
 
     def group(self, loop_line: int | None) -> StepGroup:
         """What it comes to: the clean samples where there are three, else all of them."""
@@ -113,7 +112,6 @@ class Pace:
     """Says at each edge whether a series has been measured enough."""
 
     limits: Limits
-    began_ns: int | None = None
     counted_ns: int | None = None
     counted_from: int = 0
 

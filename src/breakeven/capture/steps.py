@@ -92,6 +92,10 @@ class Steps:
 
     # --- what hooks call
 
+    def optimizers(self) -> list[Any]:  # torch optimizers
+        """Those that have stepped and are still there."""
+        return [one for one in (reference() for reference in list(self._alive.values())) if one is not None]
+
     def on_optimizer(self, optimizer: Any, _args: object = None, _kwargs: object = None) -> None:  # a torch optimizer
         """An optimizer has stepped (a global post hook of `torch.optim`)."""
         if self.rank < OPTIMIZER:

@@ -9,17 +9,27 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+from breakeven.capture.launching import console_script
+from breakeven.capture.marks import is_installed
 from breakeven.capture.request import CaptureRequest
 from breakeven.errors import InputError
 
 
 @dataclass(frozen=True)
 class Target:
-    """A script (absolute path) or a module (dotted name), and the file that its code is in where that is known."""
+    """A script (absolute path) or a module (dotted name), and the file that its code is in where that is known.
+
+    Attributes:
+        name: the path or the dotted name.
+        module: which of the two.
+        file: where its code is.
+        installed: it is a library's or a console script, not the user's own file: where it starts Python, that is followed.
+    """
 
     name: str
     module: bool
     file: Path | None
+    installed: bool = False
 
 
 def resolve(request: CaptureRequest) -> Target:
@@ -40,11 +50,26 @@ def resolve(request: CaptureRequest) -> Target:
     if path.is_file():
         _check_syntax(path, request.target)
         target = Target(os.path.abspath(path), False, path)
+    elif (script := console_script(request.target)) is not None and not _is_module(request.target, cwd):
+        _check_syntax(script, str(script))
+        target = Target(os.path.abspath(script), False, script, installed=True)
     else:
         target = _module(request.target, cwd)
     if request.mark is not None:
         _check_mark(request.mark, cwd)
     return target
+
+
+def resolve_own(request: CaptureRequest) -> Target:
+    """As `resolve`, for who reads or edits the script itself, where a launcher is of no use.
+
+    Raises:
+        InputError: as `resolve`; or it is a program that is installed, which may start a script.
+    """
+    found = resolve(request)
+    if found.installed and not found.module:
+        raise InputError(f"{request.target} is an installed program: name the script that it starts (`why` takes both)")
+    return found
 
 
 def _module(name: str, cwd: Path) -> Target:
@@ -65,7 +90,15 @@ def _module(name: str, cwd: Path) -> Target:
     if file is None:
         raise InputError(f"{name} is no module written in Python: it cannot be run as a script")
     _check_syntax(file, str(file))
-    return Target(name, True, file)
+    return Target(name, True, file, installed=is_installed(str(file)))
+
+
+def _is_module(name: str, cwd: Path) -> bool:
+    """Whether `python -m NAME` would run something."""
+    try:
+        return _module(name, cwd).file is not None
+    except InputError:
+        return False
 
 
 def _check_syntax(path: Path, shown: str) -> ast.Module:

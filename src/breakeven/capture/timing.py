@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Final
 
 from breakeven.capture import keras_script, outcome
-from breakeven.capture.kernels import LONGEST_NS, Kernels
-from breakeven.capture.request import CPU, ChildSpec, KerasScript, Looked, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture.request import CPU, ChildSpec, KerasScript, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
+from breakeven.capture.tail import FLUSHED, MATCHED, Tail
 from breakeven.units import NS_PER_S
 
 #: A better kind of step is waited for this long where the source mentions one: a loop that prepares data is no training.
@@ -29,7 +29,7 @@ TWIN_NS: Final = 8 * NS_PER_S
 MILESTONE_NS: Final = NS_PER_S
 CHOOSE_NS: Final = NS_PER_S // 4
 #: After the timing the next steps are waited for this long; what comes between them (a validation) may take the rest of the day.
-LOOK_AGAIN_S: Final = 4.0
+PATIENCE_AFTER_S: Final = 10.0
 #: Bare `except:` clauses may swallow our ending; after this many edges the process ends where it stands.
 MOST_RAISES: Final = 3
 
@@ -49,10 +49,9 @@ class Timing:
         self._first_edge: int | None = None
         self._written = self._chosen = 0
         self._raised = 0
-        self._kernels = Kernels()
-        self._looked_at: Series | None = None
         self._timed: TimedPass | None = None
-        self._looked: Looked | None = None
+        self.warnings: list[str] = []
+        self.tail = Tail(lambda: [] if self.steps is None else self.steps.optimizers())
 
     def on_edge(self, series: Series, now: int) -> None:
         """A step ended: write down, and stop here if it is enough.
@@ -62,8 +61,9 @@ class Timing:
         """
         if self._raised:
             self._stop()
-        if self._looked_at is not None:
-            self._look_on(series, now)
+        if self.tail.runs:
+            if not self.tail.goes_on(series, now, self.clock):
+                self._stop()
             return
         if self._first_edge is None:
             self._first_edge = now
@@ -72,7 +72,8 @@ class Timing:
         if pace is None:
             pace = self._paces[id(series)] = Pace(Limits(self.spec.request.steps, self.spec.request.seconds))
         if pace.enough(series, now) and self._is_the_one(series, now):
-            self._look_at(series, now)
+            self._end_timing(series)
+            return
         if now - self._written > MILESTONE_NS:
             self.save(ScriptEnd("killed", "ended before its end"))
             self._written = self.clock()
@@ -82,6 +83,8 @@ class Timing:
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended, somehow."""
         self.keras = keras_script.look()
+        if self.spec.which == CPU and end.how in ("ok", "exit") and not self.tail.runs:
+            self.tail.look()
         self.save(end)
 
     def save(self, end: ScriptEnd) -> None:
@@ -91,7 +94,7 @@ class Timing:
     def result(self, end: ScriptEnd) -> TimedPass:
         """What has been learned so far."""
         if self._timed is not None:
-            return replace(self._timed, looked=self._looked, keras=self.keras)
+            return self._with_tail(self._timed)
         steps = self.steps
         best = [] if steps is None else steps.best()
         if end.how in ("ok", "exit") and steps is not None and steps.rank == MARKED:
@@ -107,10 +110,19 @@ class Timing:
             steady = sorted(principal.measured_ns)[len(principal.measured_ns) // 2]
             extra = max(0, principal.samples_ns[0] - steady)
         segments = self._segments() if unit == "run" else ()
-        return TimedPass(
+        timed = TimedPass(
             unit, principal, tuple(sorted(groups, key=lambda g: -g.total_ns)), end, extra, self.batch.size,
-            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), (), self.versions, segments, keras=self.keras,
+            outcome.peak_rss_bytes(), tuple(self.named), torch_threads(), tuple(dict.fromkeys(self.warnings)), self.versions,
+            segments,
         )  # fmt: skip
+        return self._with_tail(timed)
+
+    def _with_tail(self, timed: TimedPass) -> TimedPass:
+        tail = self.tail
+        return replace(
+            timed, looked=tail.looked, decayed=tail.decayed, matched=tail.found.get(MATCHED), flushed=tail.found.get(FLUSHED),
+            keras=self.keras,
+        )
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:
         """The group with most time; one on the accelerator goes before its CPU twin."""
@@ -153,23 +165,15 @@ class Timing:
             return bool(best) and best[0] is series
         return True
 
-    def _look_at(self, series: Series, now: int) -> None:
-        """The timing is done: a few more steps under the profiler, where that can be; else stop."""
+    def _end_timing(self, series: Series) -> None:
+        """What has been timed stands from here on; some more steps may tell why it is as it is."""
         self.save(done := ScriptEnd("budget"))
-        timed = self.result(done)
-        short = bool(series.samples) and series.samples[-1] <= LONGEST_NS
-        if self.spec.which != CPU or timed.unit == "run" or not short or not self._kernels.begin(self.clock()):
+        self._timed = self.result(done)
+        if self.spec.which != CPU or self._timed.unit == "run" or not self.tail.begin(series, self.clock):
             self._stop()
-        self._looked_at, self._timed = series, timed
-        self._patience = threading.Timer(LOOK_AGAIN_S, self._leave)
-        self._patience.daemon = True
-        self._patience.start()
-
-    def _look_on(self, series: Series, now: int) -> None:
-        if series is self._looked_at and self._kernels.edge(now):
-            self._patience.cancel()
-            self._looked = self._kernels.end()
-            self._stop()
+        patience = threading.Timer(PATIENCE_AFTER_S, self._leave)
+        patience.daemon = True
+        patience.start()
 
     def _leave(self) -> None:
         """End here, where the script cannot be made to: what was timed stands."""

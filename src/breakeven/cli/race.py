@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
-from breakeven.cli.progress import progress_on
+from breakeven.cli.racing import live
 from breakeven.errors import InputError
 
 
@@ -19,12 +19,19 @@ def command(
     device: Annotated[
         list[str] | None, typer.Option("--device", metavar="D", help="cpu, cuda, mps, xpu; repeat it. Without it: all here.")
     ] = None,
+    vary: Annotated[
+        str | None, typer.Option("--vary", metavar="NAME=VALUES", help="Race values of a parameter, as in batch=32,128.")
+    ] = None,
+    remedy: Annotated[
+        list[str] | None,
+        typer.Option("--remedy", metavar="ID", help="Race the script with it against the script as it is; repeat it."),
+    ] = None,
     loss: Annotated[float | None, typer.Option("--loss", metavar="L", help="Who reaches this loss first?")] = None,
     mark: Annotated[str | None, typer.Option("--mark", metavar="FILE:LINE", help="A line that runs once in each step.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
 ) -> int:
-    """The same training for the same time on each device: iterations, and the loss that they bought."""
+    """The same training for the same time on each device, or with each value: iterations, and the loss that they bought."""
     if not 0 < seconds < 1e6:
         raise InputError(f"--seconds {seconds:g}: give a time above 0")
     check_json(json, script)
@@ -34,9 +41,9 @@ def command(
     from breakeven.report.screen import show
     from breakeven.workflows.race import RaceRequest, race
 
-    request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss)
-    with stdout_kept(json == STDOUT), progress_on(sys.stderr, quiet, shared=False) as on_progress:
-        report = race(request, on_progress)
+    request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss, vary, tuple(remedy or ()))
+    with stdout_kept(json == STDOUT), live(sys.stderr, quiet) as (on_progress, on_report):
+        report = race(request, on_progress, on_report)
     write_json(json, encode(report))
     if json != STDOUT:
         show(lambda width, ascii_only: render_race(report, width, ascii_only), sys.stdout)

@@ -6,10 +6,12 @@ import shlex
 import sys
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from breakeven.capture.launching import python_call
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.target import resolve
 from breakeven.cli.model_options import asked_of
@@ -41,6 +43,7 @@ OPTIMIZER_HELP = "For Keras and ONNX: adam, adamw, sgd, rmsprop, adagrad, adadel
 def command(
     script: Annotated[str, typer.Argument(metavar="SCRIPT", help="The training script, or a module as in python -m.")],
     args: Annotated[list[str] | None, typer.Argument(metavar="ARGS", help="The script's own arguments, after --.")] = None,
+    module: Annotated[bool, typer.Option("--module", "-m", help="SCRIPT is a module's name, as in python -m.")] = False,
     gpu: Annotated[
         list[str] | None,
         typer.Option("--gpu", metavar="NAME", help=f"A GPU to predict; repeat for more. Without it: {DEFAULT_GPU}."),
@@ -66,8 +69,10 @@ def command(
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
 
-    The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --.
+    The script runs as it is, on this machine's CPU; no GPU is needed. Its own arguments follow after --. A launcher may stand in
+    front of it: breakeven why -- accelerate launch train.py --lr 0.1
     """
+    script, args = _program(script, args or [], module)
     check_json(json, script)
     check_html(html, script)
     _check_out(out)
@@ -81,7 +86,7 @@ def command(
         from breakeven.workflows.why import WhyRequest
 
         request = WhyRequest(
-            script=target, args=tuple(args or ()), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet,
+            script=target, args=tuple(args), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet,
             named=bool(gpu),
         )  # fmt: skip
         with stdout_kept(json == STDOUT):
@@ -113,6 +118,16 @@ def _with_default_named(report: WhyReport) -> WhyReport:
         return report
     note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
     return replace(report, warnings=(note, *report.warnings))
+
+
+def _program(script: str, args: list[str], module: bool) -> tuple[str, list[str]]:
+    """What is run and with which arguments, where Python itself stands in front of it, or `-m`."""
+    call = python_call(["python", "-m", script, *args] if module else [script, *args])
+    if call is None or (not module and Path(script).is_file()):
+        return script, args
+    if call.module and (call.target.endswith(".py") or not all(part.isidentifier() for part in call.target.split("."))):
+        raise InputError(f"-m {call.target}: give a module's dotted name, such as lab.train")
+    return call.target, list(call.args)
 
 
 def _prepared(script: str, asked: Asked, export: str | None) -> AbstractContextManager[Prepared]:

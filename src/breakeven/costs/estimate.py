@@ -9,7 +9,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families.part import Part
-from breakeven.costs.models import MOSTLY, TINY, model
+from breakeven.costs.models import MOSTLY, TINY, Model, model
 from breakeven.costs.operations import DTYPES, OPERATIONS, Operation
 from breakeven.costs.rates import NotPricedError, Rates, rates
 from breakeven.machine.records import Gpu
@@ -62,9 +62,7 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
     for part in task.operation.parts(x, task.operation.name, task.direction, task.dtype, sizes, task.rates, wanted):
         one = _of_part(x, task, part)
         if part.instead is not None:
-            other = _of_part(x, task, part.instead)
-            better = part.may & (other[1] < one[1])
-            one = tuple(x.where(better, there, here) for there, here in zip(other, one, strict=True))
+            one = _quicker(x, one, _of_part(x, task, part.instead), part.may)
         found = one if not found else tuple([a + b for a, b in zip(found, one, strict=True)])
     low, mid, high, *shares = found
     return low, mid, high, _limit(x, shares)
@@ -73,6 +71,19 @@ def estimate(x: Arithmetic, task: Job, sizes: Mapping[str, Values]) -> tuple[Val
 def _of_part(x: Arithmetic, task: Job, part: Part) -> tuple[Values, ...]:
     """Low, mid and high of one part, and its µs of compute, traffic and fixed time."""
     fitted = model(part.variant, task.rates, task.dtype, task.graph)
+    found = _by(x, fitted, part)
+    for other in fitted.others:
+        found = _quicker(x, found, _by(x, other, part), True)
+    return found
+
+
+def _quicker(x: Arithmetic, one: tuple[Values, ...], other: tuple[Values, ...], may: Values) -> tuple[Values, ...]:
+    """The quicker of two ways, where there may be another."""
+    better = may & (other[1] < one[1])
+    return tuple([x.where(better, there, here) for there, here in zip(other, one, strict=True)])
+
+
+def _by(x: Arithmetic, fitted: Model, part: Part) -> tuple[Values, ...]:
     compute, traffic, fixed = terms = fitted.terms(part)
     plain = x.maximum(compute + traffic + fixed, 1e-9)
     share = fitted.base(part) / plain

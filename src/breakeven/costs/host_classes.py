@@ -63,8 +63,6 @@ _CLASSES: tuple[tuple[str, frozenset[str]], ...] = (
     ("recurrent", frozenset(name.removeprefix("cudnn::") for name in recurrent.RECURRENT)),
 )
 
-CLASSES: Final = tuple(name for name, _ in _CLASSES)
-
 
 def host_class(name: str) -> str:
     """Class of an operation.

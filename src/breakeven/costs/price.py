@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import polars as pl
@@ -12,8 +11,10 @@ from numpy.typing import NDArray
 from breakeven.costs import columns
 from breakeven.costs.arithmetic import SCALAR, TABLE
 from breakeven.costs.estimate import LIMITS, Job, estimate, job
+from breakeven.costs.operations import KINDS
 from breakeven.costs.rates import NotPricedError
-from breakeven.errors import InputError, UnknownDevice
+from breakeven.costs.single import single
+from breakeven.errors import UnknownDevice
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.records import Gpu
 
@@ -75,21 +76,8 @@ def price_one(
     >>> price_one("gemm", find_gpu("t4"), m=4096, n=4096, k=4096).limited_by
     'compute'
     """
-    return _price_one(op, gpu, dtype, direction, graph, tuple(sizes.items()))
-
-
-@lru_cache(maxsize=65536)
-def _price_one(op: str, gpu: Gpu, dtype: str, direction: str, graph: bool, given: tuple[tuple[str, float], ...]) -> Price:
-    """Models of scripts ask for the same few calls again and again."""
-    sizes = dict(given)
-    try:
-        task = job(op, dtype, direction, graph, gpu)
-    except NotPricedError as error:
-        raise InputError(str(error)) from error
-    checked, wrong = columns.checked(task.operation, sizes)
-    if wrong:
-        raise InputError(wrong)
-    low, mid, high, limit = estimate(SCALAR, task, checked)
+    kinds = tuple([sizes.get(k) for k in KINDS])
+    low, mid, high, limit = single(op, gpu, dtype, direction, graph, tuple(sizes), kinds).price(sizes)
     return Price(low, mid, high, LIMITS[limit])
 
 

@@ -16,10 +16,9 @@ import polars as pl
 
 from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.idle import owners
-from breakeven.diagnose.kernel_limits import device_causes
+from breakeven.diagnose.kernel_limits import causes_on
 from breakeven.results import Share
 from breakeven.timeline import Timeline, queries, schema
-from breakeven.timeline.coded import coded
 from breakeven.timeline.intervals import Intervals, Ints, first_owner, gaps, sums, union
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
@@ -128,8 +127,7 @@ def _pieces(timeline: Timeline, mine: Ints, low: int, high: int) -> tuple[Interv
     events = timeline.events
     start = column(events, schema.EVENT_START)[mine]
     end = start + column(events, schema.EVENT_DURATION)[mine]
-    cause = device_causes(events[mine])
-    told = coded(cause)
+    told = causes_on(timeline, mine)
     rank = np.array([_BUSY.index(name) for name in told.values], dtype=np.int64)[told.codes]
     busy, ranks = first_owner(start, end, rank, len(_BUSY))
     owner = np.array([CAUSES.index(name) for name in _BUSY], dtype=np.int64)[ranks]

@@ -10,8 +10,9 @@ from typing import Final
 import numpy as np
 import polars as pl
 
-from breakeven.timeline import schema
-from breakeven.timeline.coded import coded
+from breakeven.timeline import Timeline, schema
+from breakeven.timeline.coded import Coded, coded
+from breakeven.timeline.intervals import Ints
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
 
@@ -44,6 +45,16 @@ def device_cause() -> pl.Expr:
         .when(name.str.contains(_ARITHMETIC)).then(pl.lit("compute"))
         .otherwise(pl.lit("bandwidth"))
     )  # fmt: skip
+
+
+def causes_on(timeline: Timeline, at: Ints) -> Coded:
+    """Account's cause of some device events of a timeline: as `device_causes`, of columns that are known as numbers."""
+    key = (column(timeline.events, schema.EVENT_DURATION)[at] <= SMALL_NS).astype(np.int64)
+    for said in (timeline.names, timeline.kinds, timeline.causes, coded(timeline.events[schema.EVENT_LIMIT.name])):
+        key = key * (len(said.values) + 1) + said.codes[at] + 1
+    _, first, which = np.unique(key, return_index=True, return_inverse=True)
+    told = coded(timeline.events[at[first]].select(device_cause().alias(_TOLD))[_TOLD])
+    return Coded(told.codes[which.reshape(-1)], told.values)
 
 
 def device_causes(events: pl.DataFrame) -> pl.Series:

@@ -41,7 +41,7 @@ def step_maker(step_or_module: Callable[..., object], example: Sequence[object])
         kept = copy.deepcopy((step_or_module if is_module else None, _once(example)))
         module: Any = kept[0]  # a torch module, or None
         once = kept[1]
-        placed = {at: _placed(one, device) for at, one in once.items()}
+        placed = {at: settled_on(one, device) for at, one in once.items()}
         named = dict.fromkeys(state, device)
         if module is not None:
             return _module_step(module.to(device), example, device, learns)
@@ -53,6 +53,22 @@ def step_maker(step_or_module: Callable[..., object], example: Sequence[object])
         return _with_grad(lambda: step_or_module(*(_moved(one, device) for one in first), **named), learns)
 
     return make
+
+
+def settled_on(one: Any, device: Any) -> Any:  # a module or an optimizer, and a torch.device
+    """A module or an optimizer with all that it holds on a device: it is changed, so a copy is handed in.
+
+    An optimizer's count of steps stays on the host where it is there, as PyTorch's optimizers have it.
+    """
+    import torch
+
+    if isinstance(one, torch.nn.Module):
+        return one.to(device)
+    for state in one.state.values():
+        for name, value in state.items():
+            if isinstance(value, torch.Tensor) and not (name == "step" and value.device.type == "cpu"):
+                state[name] = value.to(device)
+    return one
 
 
 @contextmanager
@@ -111,18 +127,6 @@ def _once(example: Sequence[object]) -> dict[int, object]:
     import torch
 
     return {at: one for at, one in enumerate(example) if isinstance(one, (torch.nn.Module, torch.optim.Optimizer))}
-
-
-def _placed(one: Any, device: Any) -> Any:  # a module or an optimizer
-    import torch
-
-    if isinstance(one, torch.nn.Module):
-        return one.to(device)
-    for state in one.state.values():
-        for name, value in state.items():
-            if isinstance(value, torch.Tensor) and not (name == "step" and value.device.type == "cpu"):
-                state[name] = value.to(device)
-    return one
 
 
 def _can_move(one: object) -> bool:

@@ -47,6 +47,8 @@ class Choice:
         channels_last: images are stored so.
         bf16: under autocast to bfloat16.
         compiled: wrapped in torch.compile.
+        plain: without oneDNN, so that products and convolutions go to MKL or PyTorch's own code.
+        medium: products of float32 in bfloat16 where oneDNN has them (AMX, AVX-512), sums in float32.
     """
 
     threads: int | None = None
@@ -54,6 +56,8 @@ class Choice:
     channels_last: bool = False
     bf16: bool = False
     compiled: bool = False
+    plain: bool = False
+    medium: bool = False
 
     def code(self) -> tuple[str, ...]:
         """What to write to have them."""
@@ -62,6 +66,8 @@ class Choice:
         lines += ["model.to(memory_format=torch.channels_last), and the images too"] if self.channels_last else []
         lines += ['with torch.autocast("cpu", torch.bfloat16):  # the numbers change'] if self.bf16 else []
         lines += ["model = torch.compile(model)"] if self.compiled else []
+        lines += ["torch.backends.mkldnn.enabled = False"] if self.plain else []
+        lines += ['torch.set_float32_matmul_precision("medium")  # the numbers change'] if self.medium else []
         return tuple(lines)
 
 
@@ -124,9 +130,13 @@ class _Bench:
 def _entering(choice: Choice, threads: int) -> Callable[[], None]:
     import torch
 
+    onednn, precision = bool(torch.backends.mkldnn.enabled), torch.get_float32_matmul_precision()
+
     def enter() -> None:
         torch.set_num_threads(choice.threads or threads)
         torch.set_flush_denormal(choice.flush)
+        torch.backends.mkldnn.set_flags(onednn and not choice.plain)  # type: ignore[no-untyped-call]  # torch's own
+        torch.set_float32_matmul_precision("medium" if choice.medium else precision)
 
     return enter
 
@@ -161,8 +171,13 @@ def _best_others(bench: _Bench, best: Choice, rejected: dict[str, str]) -> Choic
         rejected["channels last"] = "the target has no images that could be stored so"
     if _has_bf16():
         tried["bf16"] = replace(best, bf16=True)
+        tried["medium"] = replace(best, medium=True)
     else:
-        rejected["bfloat16"] = "this CPU has no instructions for it"
+        rejected["bfloat16"] = "this CPU has no instructions for it (AMX, AVX-512, or ARM's)"
+    if _has_onednn():
+        tried["plain"] = replace(best, plain=True)
+    else:
+        rejected["without oneDNN"] = "this PyTorch has none"
     if why_not := _cannot_compile(bench):
         rejected["torch.compile"] = why_not
     else:
@@ -214,6 +229,13 @@ def _tuned(best: Choice, timings: list[Timing], rejected: dict[str, str]) -> Tun
     said = f"{gain.mid:.3g} times as fast ({gain.low:.3g} to {gain.high:.3g}, 95 %), on batches that had no part in the choice"
     sentence = f"Proven: {said}, with" if proven else f"Not proven, chosen by chance perhaps: {said}, with"
     return Tuned(best.code(), gain, proven, rejected, sentence)
+
+
+def _has_onednn() -> bool:
+    import torch
+
+    there = torch.backends.mkldnn.is_available()  # type: ignore[no-untyped-call]  # torch leaves it without annotations
+    return bool(there and torch.backends.mkldnn.enabled)
 
 
 def _has_bf16() -> bool:

@@ -8,6 +8,7 @@ from types import CodeType
 from typing import Any
 
 from breakeven.foreign import attempt
+from breakeven.measure.placing import settled_on
 from breakeven.notebook.names import needed
 
 
@@ -44,9 +45,6 @@ def _placed(values: dict[str, Any], device: Any) -> dict[str, Any]:  # the sessi
         if isinstance(value, torch.Tensor):
             moved = value.detach().to(device).requires_grad_(value.requires_grad)
             copied[name] = moved
-        elif isinstance(value, torch.nn.Module):
-            value.to(device)
-        elif isinstance(value, torch.optim.Optimizer):
-            for state in value.state.values():
-                state.update({k: v.to(device) for k, v in state.items() if isinstance(v, torch.Tensor) and k != "step"})
+        elif isinstance(value, (torch.nn.Module, torch.optim.Optimizer)):
+            settled_on(value, device)
     return copied

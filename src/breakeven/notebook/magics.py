@@ -58,19 +58,20 @@ def ask_why(
     from breakeven.machine.gpus import find_gpu
     from breakeven.machine.hosts import host_name
     from breakeven.notebook.handing import CELL, gather, write
+    from breakeven.workflows.shown_paths import with_shown_paths
     from breakeven.workflows.why import WhyRequest
     from breakeven.workflows.why import why as answer
 
-    asked = _options(
-        "%%why", line, (("--gpu", str, True), ("--host", str, False), ("--steps", int, False), ("--seconds", float, False))
-    )
+    asked = _options("%%why", line, _WHY)
     gpus = tuple(dict.fromkeys(find_gpu(name).name for name in asked.gpu or ["Tesla T4"]))
     host = None if asked.host is None else host_name(asked.host)
     source = transform(cell)
     with tempfile.TemporaryDirectory(prefix="breakeven-") as folder, Line() as on_progress:
         script = write(Path(folder).resolve(), source, gather(source, session, cells))
-        request = WhyRequest(str(script), gpus=gpus, host=host, steps=asked.steps, seconds=asked.seconds, quiet=True)
-        report = answer(request, on_progress)
+        request = WhyRequest(
+            str(script), gpus=gpus, host=host, steps=asked.steps, seconds=asked.seconds, quiet=True, named=bool(asked.gpu)
+        )
+        report = with_shown_paths(answer(request, on_progress), Path(folder))
     return WhyShown(replace(report, script=CELL))
 
 

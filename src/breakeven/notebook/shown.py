@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from breakeven.report.printing import Printing
 from breakeven.results import WhyReport
 
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
-@dataclass(frozen=True)
-class WhyShown:
+
+@dataclass(frozen=True, repr=False)
+class WhyShown(Printing):
     """The answer of `%%why`.
 
     Attributes:
@@ -20,15 +24,14 @@ class WhyShown:
 
     report: WhyReport
 
-    def __str__(self) -> str:
-        from breakeven.report.screen import as_text
+    def page(self, width: int, ascii_only: bool) -> RenderableType:
+        """As `breakeven why` shows it."""
         from breakeven.report.terminal import render
 
-        return as_text(lambda width, ascii_only: render(self.report, width, ascii_only), width=100).rstrip()
+        return render(self.report, width, ascii_only)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """A part of the page that `--html` writes."""
         from breakeven.report.html.why import why_fragment
 
         return why_fragment(self.report)

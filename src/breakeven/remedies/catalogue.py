@@ -159,6 +159,12 @@ _ALL: Final = (
         "The same numbers up to rounding; many different shapes compile again and again.", fused_pointwise,
     ),
     Remedy(
+        "compile_step", "Compile forward and backward together",
+        "Put the model's call, the loss, `backward()` and the clipping into one function under `@torch.compile`: one graph, "
+        "without the overhead of each operation and of autograd.",
+        "The same numbers up to rounding; many different shapes compile again and again.",
+    ),
+    Remedy(
         "autocast", "Use mixed precision",
         "`with torch.autocast('cuda', dtype=torch.float16):` and a `GradScaler` (none with bfloat16): uses tensor cores.",
         "Check the loss: half precision rounds more.", half_precision,

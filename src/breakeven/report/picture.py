@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.util import find_spec
+from itertools import pairwise
+from math import sqrt
 from pathlib import Path
 from typing import Any, Final
 
@@ -59,7 +61,7 @@ def chart(report: SweepReport) -> Any:  # an Altair chart: its classes are gener
     names = list(dict.fromkeys(d.name for cell in report.cells for d in cell.devices))
     colours = altair.Scale(domain=names, range=[_COLOURS[n % len(_COLOURS)] for n in range(len(names))])
     parts = [_curves(report, p.name, colours) for p in numeric]
-    if len(numeric) > 1:
+    if len(numeric) > 1 and all(float(p.values[0]) > 0 for p in numeric[:2]):
         parts.append(_map(report, numeric[0].name, numeric[1].name, colours))
     if not parts:
         parts = [_bars(report, colours)]
@@ -94,8 +96,14 @@ def _curves(report: SweepReport, name: str, colours: Any) -> Any:
         base.mark_line(strokeDash=[4, 2]).encode(y=y),
         base.transform_filter("datum.source == 'measured'").mark_point(filled=True, size=45).encode(y=y),
     ]
-    crossed = [
-        {"x": c.value, "device": c.gpu, "low": c.low, "high": c.high}
+    along = next(p.values for p in report.parameters if p.name == name)
+    crossed = [  # an end of the interval that lies outside the range is drawn to the range's end
+        {
+            "x": c.value,
+            "device": c.gpu,
+            "low": along[0] if c.low is None else c.low,
+            "high": along[-1] if c.high is None else c.high,
+        }
         for c in report.crossings
         if c.parameter == name and c.value is not None and all(c.at.get(n) == v for n, v in held.items())
     ]
@@ -129,23 +137,60 @@ def _map(report: SweepReport, x: str, y: str, colours: Any) -> Any:
     import altair
 
     held = {p.name: p.values[0] for p in report.parameters if p.name not in (x, y)}
+    sides = {p.name: _sides([float(v) for v in p.values if _is_number(v)]) for p in report.parameters if p.name in (x, y)}
     rows = [
-        {"x": str(c.values[x]), "y": str(c.values[y]), "device": c.fastest, "sure": c.probability}
+        {
+            "left": sides[x][c.values[x]][0], "right": sides[x][c.values[x]][1], "below": sides[y][c.values[y]][0],
+            "above": sides[y][c.values[y]][1], "device": c.fastest, "sure": c.probability,
+        }
         for c in _fitting(report, held)
         if c.fastest is not None
-    ]
-    order = {p.name: [str(v) for v in p.values] for p in report.parameters}
+    ]  # fmt: skip
+    log = altair.Scale(type="log", nice=False, padding=0)
     cells = (
         altair.Chart(_data(rows))
         .mark_rect()
         .encode(
-            x=altair.X("x:O", title=x, sort=order[x]),
-            y=altair.Y("y:O", title=y, sort=order[y][::-1]),
+            x=altair.X("left:Q", title=x, scale=log), x2="right:Q", y=altair.Y("below:Q", title=y, scale=log), y2="above:Q",
             color=altair.Color("device:N", scale=colours, title="Device"),
             opacity=altair.Opacity("sure:Q", scale=altair.Scale(domain=[0.3, 1], range=[0.25, 1]), title="probability"),
         )
-    )
-    return cells.properties(width=_SIZE, height=_SIZE, title=altair.Title(f"Fastest device over {x} and {y}"))
+    )  # fmt: skip
+    layers = [cells, *_contours(report, x, y, colours, log)]
+    subtitle = "lines: break-even with the CPU; dashed: where the GPU wins in 5 % and 95 % of the draws"
+    title = altair.Title(f"Fastest device over {x} and {y}", subtitle=subtitle if len(layers) > 1 else altair.Undefined)
+    return altair.layer(*layers).properties(width=_SIZE, height=_SIZE, title=title)
+
+
+def _sides(values: Sequence[float]) -> dict[Value, tuple[float, float]]:
+    """From where to where a value's cell goes: half way to its neighbours, in logarithms."""
+    between = [sqrt(a * b) for a, b in pairwise(values)]
+    ends = [values[0] ** 2 / between[0], *between, values[-1] ** 2 / between[-1]]
+    return {value: (ends[n], ends[n + 1]) for n, value in enumerate(values)}
+
+
+def _contours(report: SweepReport, x: str, y: str, colours: Any, log: Any) -> Iterator[Any]:
+    """The break-even lines in a white border, so that they are seen on a field of their own colour."""
+    import altair
+
+    for contour in report.contours:
+        if (contour.x, contour.y) != (x, y):
+            continue
+        for lines, dash in ((contour.lines, [1, 0]), (contour.surely, [2, 3]), (contour.hardly, [2, 3])):
+            rows = [
+                {"x": px, "y": py, "device": contour.gpu, "line": number, "order": order}
+                for number, points in enumerate(lines)
+                for order, (px, py) in enumerate(points)
+            ]
+            if rows:
+                base = altair.Chart(_data(rows)).encode(
+                    x=altair.X("x:Q", title=x, scale=log), y=altair.Y("y:Q", title=y, scale=log), detail="line:N", order="order:Q"
+                )
+                whole = dash == [1, 0]
+                yield base.mark_line(strokeWidth=5 if whole else 3, color="white", clip=True)
+                yield base.mark_line(strokeWidth=2.5 if whole else 1.2, strokeDash=dash, clip=True).encode(
+                    color=altair.Color("device:N", scale=colours, title="Device")
+                )
 
 
 def _bars(report: SweepReport, colours: Any) -> Any:

@@ -18,7 +18,7 @@ def render_race(report: RaceReport, width: int = 80, ascii_only: bool = False) -
     """The whole page."""
     paper = Paper(max(LEAST_WIDTH, min(width, MOST_WIDTH)), ascii_only)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for name in ("device", "iterations", "a step", "loss at the end", "reached the loss after", ""):
+    for name in ("device", "iterations", "samples", "a step", "loss at the end", "reached the loss after", ""):
         table.add_column(name)
     for racer in report.racers:
         table.add_row(*(paper.text(cell) for cell in _cells(racer)))
@@ -43,7 +43,7 @@ def race_chart(report: RaceReport, width: int) -> str:
     ends = {0: digits(high, 4), _ROWS - 1: digits(low, 4)}
     lines = [f"{ends.get(at, ''):>{_MARGIN}} |{''.join(row)}".rstrip() for at, row in enumerate(grid)]
     foot = f"{'':>{_MARGIN}} +{'-' * columns}\n{'':>{_MARGIN}}  0{f'{longest:.3g} s of training':>{columns - 1}}"
-    legend = "  ".join(f"{sign} {racer.device}" for racer, sign in zip(drawn, _SIGNS * len(drawn), strict=False))
+    legend = "  ".join(f"{sign} {racer.name}" for racer, sign in zip(drawn, _SIGNS * len(drawn), strict=False))
     return "\n".join(["loss", *lines, foot, f"{'':>{_MARGIN}}  {legend}"])
 
 
@@ -51,4 +51,5 @@ def _cells(racer: Racer) -> tuple[str, ...]:
     step = duration(1000 * racer.seconds / racer.iterations) if racer.iterations else "–"
     end = "–" if racer.end_loss is None else f"{digits(racer.end_loss.mid, 4)}"
     reached = "–" if racer.reached_s is None else duration(1000 * racer.reached_s)
-    return racer.device, str(racer.iterations), step, end, reached, racer.error or ""
+    samples = "–" if racer.samples is None else f"{racer.samples:,}"
+    return racer.name, str(racer.iterations), samples, step, end, reached, racer.error or ""

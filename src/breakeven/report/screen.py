@@ -15,10 +15,13 @@ Page = Callable[[int, bool], RenderableType]
 _NEEDED = "█▓▒░╌═┄╱▪≡≈×±–µ…·"
 
 
+# In a notebook Rich would put out HTML of its own beside what is captured, even where that is empty; `force_jupyter` forbids it.
+
+
 def show(page: Page, stream: TextIO) -> None:
     """Prints a page. Colours follow the terminal, NO_COLOR and TERM=dumb; the width follows the terminal or COLUMNS."""
     ascii_only = not encodes(stream)
-    console = Console(file=stream, highlight=False, emoji=False, markup=False)
+    console = Console(file=stream, highlight=False, emoji=False, markup=False, force_jupyter=False)
     with console.capture() as capture:
         console.print(page(console.width, ascii_only))
     encoding = stream.encoding or "utf-8"
@@ -28,7 +31,9 @@ def show(page: Page, stream: TextIO) -> None:
 
 def as_text(page: Page, width: int = 80, ascii_only: bool = False) -> str:
     """A page as plain text, for tests and files."""
-    console = Console(file=io.StringIO(), width=width, color_system=None, highlight=False, emoji=False, markup=False)
+    console = Console(
+        file=io.StringIO(), width=width, color_system=None, highlight=False, emoji=False, markup=False, force_jupyter=False
+    )
     with console.capture() as capture:
         console.print(page(width, ascii_only))
     return trimmed(capture.get())

@@ -139,9 +139,15 @@ def _cost(cost: Cost, paper: Paper) -> tuple[str, ...]:
     hour = f"${cost.usd_per_hour:.2f}" if cost.usd_per_hour is not None else "–"
     million = _dollars(cost.usd_per_million.mid) if cost.usd_per_million else "–"
     epoch = _dollars(cost.usd_per_epoch.mid) if cost.usd_per_epoch else "–"
-    energy = f"{digits(cost.kwh_per_million, PREDICTED_DIGITS)} kWh" if cost.kwh_per_million else "–"
+    energy = _energy(cost.kwh_per_million)
+    if cost.kwh_per_epoch:
+        energy += f", an epoch {_energy(cost.kwh_per_epoch)}"
     dated = paper.short(f"{cost.offer}, {cost.dated}", 40) if cost.offer else "–"
     return f"  {cost.device}", hour, million, epoch, energy, dated
+
+
+def _energy(kwh: float | None) -> str:
+    return f"{digits(kwh, PREDICTED_DIGITS)} kWh" if kwh else "–"
 
 
 def _dollars(value: float) -> str:

@@ -70,6 +70,7 @@ REMEDIES: dict[str, str] = {
     "fused_optimizer": "use the optimizer with fused=True",
     "cuda_graph": "record the step once as a CUDA graph and replay it: one launch instead of hundreds",
     "compile": "wrap the model in torch.compile, which joins small operations",
+    "compile_step": "put forward, loss and backward into one function under torch.compile",
     "autocast": "use torch.autocast: half precision where it is safe",
     "tf32": "allow TF32: torch.set_float32_matmul_precision('high')",
     "float32": "use float32 instead of float64",

@@ -36,11 +36,15 @@ class Mismatch:
         site: the line of the user's file.
         operation: the operation that would have raised, such as `aten::addmm`.
         message: the error's text as CUDA would give it.
+        operands: names on the line by device, with the lines that made them, in words; empty: not known.
+        made: lines that made those on the host.
     """
 
     site: Site | None
     operation: str
     message: str
+    operands: str = ""
+    made: tuple[Site, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -183,7 +187,10 @@ def facts_of(
     return Facts(
         asked=tuple(Asked(where[0], gpu_visible) for where, _ in _each(noticed, "is_available")),
         mismatches=tuple(
-            Mismatch(where[0], str(values.get("op", "")), str(values.get("error", "tensors on two devices")))
+            Mismatch(
+                where[0], str(values.get("op", "")), str(values.get("error", "tensors on two devices")),
+                str(values.get("operands", "")), tuple(Site(*where) for where in values.get("made", ())),
+            )
             for where, values in _each(noticed, "device_mismatch")
         ),
         clocks=tuple(_clock(where, values) for kind in ("no_sync", "first_call") for where, values in _each(noticed, kind)),

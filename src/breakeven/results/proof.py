@@ -20,8 +20,8 @@ class Difference:
         what: losses, gradients or parameters.
         bitwise: every bit is the same at every step that was compared.
         largest: greatest relative difference at the first steps, which the tolerance is held against: of a tensor the norm of
-            the difference over its own norm, of gradients over that of all the step's gradients; None: the two cannot be
-            compared number by number.
+            the difference over its own norm (of a gradient whose difference drowns in the rounding of all gradients, over the
+            norm of them all); None: the two cannot be compared number by number.
         first_step: first step, from 1, at which a bit differs; None: none does.
         last: greatest relative difference at the last step that was compared, after the timed ones; rounding that a training
             amplifies shows here.

@@ -10,7 +10,7 @@ from breakeven.results.records import Interval
 
 @dataclass(frozen=True)
 class Racer:
-    """One device's training.
+    """One training: of a device, or of a variant of the script there.
 
     Attributes:
         device: as PyTorch calls it.
@@ -21,6 +21,8 @@ class Racer:
         end_loss: mean of the last quarter of the time, with its interval; None: no loss was seen.
         reached_s: when the curve first was at or below the target; None: never.
         error: why it ended early; None: it did not.
+        variant: what sets it apart on its device: `batch=64`, `as it is`, `with pin_memory`; empty: nothing.
+        samples: that its steps trained on; None: the size of a batch is not known.
     """
 
     device: str
@@ -31,6 +33,13 @@ class Racer:
     end_loss: Interval | None = None
     reached_s: float | None = None
     error: str | None = None
+    variant: str = ""
+    samples: int | None = None
+
+    @property
+    def name(self) -> str:
+        """What the answer calls it."""
+        return f"{self.device}, {self.variant}" if self.variant else self.device
 
 
 @dataclass(frozen=True)

@@ -105,12 +105,25 @@ class ContourPoint:
 
 @dataclass(frozen=True)
 class Contour:
-    """The line on the map of two parameters."""
+    """The line on the map of two parameters where the CPU and a GPU take equally long.
+
+    Attributes:
+        x: the parameter across.
+        y: the parameter up.
+        gpu: the device.
+        points: where it meets the grid's own values of `y`.
+        lines: the whole of it, each part as points (x, y); empty: one of the two wins everywhere.
+        surely: the line beyond which the GPU wins in 95 % of the draws.
+        hardly: the line beyond which it wins in 5 % of them; the two hold the 90 % band.
+    """
 
     x: str
     y: str
     gpu: str
     points: tuple[ContourPoint, ...]
+    lines: tuple[tuple[tuple[float, float], ...], ...] = ()
+    surely: tuple[tuple[tuple[float, float], ...], ...] = ()
+    hardly: tuple[tuple[tuple[float, float], ...], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -151,6 +164,7 @@ class Cost:
         usd_per_million: of a million samples; None: price or batch not known.
         usd_per_epoch: of an epoch; None: as above, or the samples of an epoch are not known.
         kwh_per_million: energy of a million samples at the device's power limit: the most that it draws; None: not known.
+        kwh_per_epoch: the same of an epoch; None: not known.
     """
 
     device: str
@@ -161,6 +175,7 @@ class Cost:
     usd_per_million: Interval | None
     usd_per_epoch: Interval | None
     kwh_per_million: float | None
+    kwh_per_epoch: float | None = None
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """Recordings of several cells laid side by side: the same operations in the same order, with other sizes.
 
-Only whole steps that issue the same operations in every cell are taken. What differs in its operations (a loop over time
-steps whose length is the parameter) cannot be laid side by side, and says so.
+Whole steps that issue the same operations in every cell are taken where there are any; else what all steps have in common
+(`shared_rows.py`), and what only some have (sentences of other lengths unpack in more pieces) is kept apart. Where that is most
+of a step (a loop over time steps whose length is the parameter), nothing can be laid side by side.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 import numpy as np
 import polars as pl
@@ -16,10 +18,13 @@ from numpy.typing import NDArray
 
 from breakeven.costs.calls import operations
 from breakeven.costs.works import Work, works
+from breakeven.sweep.shared_rows import Step, common, where
 from breakeven.timeline import OpStream, edit, schema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_NO_ROWS: Final = np.zeros(0, dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -42,40 +47,87 @@ class Aligned:
     """The step that all cells share.
 
     Attributes:
-        steps: of each cell, one recorded step as a stream of its own.
+        step: the shared rows of one recorded step of the first cell, as a stream of its own.
+        cells: each cell's recording.
         kernels: the distinct kernels.
         row: row of the step that each entry belongs to, shape (e,).
         kernel: which kernel the entry is, shape (e,).
         odd: rows whose kernels differ in kind between cells.
     """
 
-    steps: tuple[OpStream, ...]
+    step: OpStream
+    cells: tuple[Recording, ...]
     kernels: tuple[Kernel, ...]
     row: Ints
     kernel: Ints
     odd: tuple[int, ...]
 
+    @property
+    def partly(self) -> bool:
+        """Whether some steps hold more than what all share."""
+        return any(len(rows) for cell in self.cells for rows in cell.apart)
+
+
+@dataclass(frozen=True)
+class Recording:
+    """One cell's recording, and where the shared rows are in it.
+
+    Attributes:
+        stream: all that was recorded.
+        shared: of each step that is taken, the rows of the stream that are the shared ones, in their order.
+        apart: of each such step, the other rows.
+    """
+
+    stream: OpStream
+    shared: tuple[Ints, ...]
+    apart: tuple[Ints, ...]
+
 
 def aligned(streams: Sequence[OpStream]) -> Aligned | None:
-    """Lay recordings side by side; None: no step issues the same operations in all of them."""
-    parts = [_steps(stream) for stream in streams]
-    common = set.intersection(*(set(signatures) for signatures in parts)) if parts else set()
-    if not common:
+    """Lay recordings side by side; None: their steps have too little in common."""
+    names: dict[tuple[str, ...], int] = {}
+    parts = [_steps(stream, names) for stream in streams]
+    same = set.intersection(*(set(signatures) for signatures in parts)) if parts else set()
+    if same:
+        counted = Counter({s: min(len(signatures[s]) for signatures in parts) for s in same})
+        shared = max(same, key=lambda s: (counted[s], len(s), s))
+        cells = tuple(
+            Recording(stream, tuple(part[shared]), tuple(_NO_ROWS for _ in part[shared]))
+            for stream, part in zip(streams, parts, strict=True)
+        )
+    else:
+        cells = _in_common(streams, parts)
+    if not cells:
         return None
-    counted = Counter({s: min(len(signatures[s]) for signatures in parts) for s in common})
-    shared = max(common, key=lambda s: (counted[s], len(s), s))
-    per_cell = [_works(stream, part[shared]) for stream, part in zip(streams, parts, strict=True)]
-    steps = tuple(_alone(stream, part[shared][0]) for stream, part in zip(streams, parts, strict=True))
-    return _side_by_side(steps, per_cell)
+    per_cell = [_works(cell.stream, cell.shared) for cell in cells]
+    return _side_by_side(_alone(cells[0].stream, cells[0].shared[0]), cells, per_cell)
 
 
-def _steps(stream: OpStream) -> dict[tuple[int, ...], list[Ints]]:
-    """Rows of each step, by what it issues."""
-    names = [hash((c.op, c.kind, c.device.partition(":")[0])) for c in edit.calls_of(stream)]
-    call, step = edit.column(stream, schema.ROW_CALL), edit.column(stream, schema.ROW_STEP)
-    phase = [hash(str(p)) for p in edit.phases(stream)]
-    issued = np.array([hash((names[c], p)) for c, p in zip(call, phase, strict=True)], dtype=np.int64)
-    out: dict[tuple[int, ...], list[Ints]] = {}
+def _in_common(streams: Sequence[OpStream], parts: Sequence[dict[Step, list[Ints]]]) -> tuple[Recording, ...]:
+    """Recordings with what all their steps have in common; empty: too little."""
+    every = [[(signature, rows) for signature, found in part.items() for rows in found] for part in parts]
+    shared = common([signature for steps in every for signature, _ in steps])
+    if shared is None:
+        return ()
+    out = []
+    for stream, steps in zip(streams, every, strict=True):
+        places = [np.array(where(shared, signature), dtype=np.int64) for signature, _ in steps]
+        rows = [rows for _, rows in steps]
+        out.append(Recording(
+            stream, tuple(r[p] for r, p in zip(rows, places, strict=True)),
+            tuple(np.delete(r, p) for r, p in zip(rows, places, strict=True)),
+        ))  # fmt: skip
+    return tuple(out)
+
+
+def _steps(stream: OpStream, names: dict[tuple[str, ...], int]) -> dict[Step, list[Ints]]:
+    """Rows of each step, by what it issues: numbers that `names` gives, in the order in which they come."""
+    calls = [(c.op, c.kind, c.device.partition(":")[0]) for c in edit.calls_of(stream)]
+    call, step, phase = edit.column(stream, schema.ROW_CALL), edit.column(stream, schema.ROW_STEP), edit.phases(stream)
+    issued = np.array(
+        [names.setdefault((*calls[c], str(p)), len(names)) for c, p in zip(call, phase, strict=True)], dtype=np.int64
+    )  # fmt: skip
+    out: dict[Step, list[Ints]] = {}
     for at in np.unique(step):
         rows = np.flatnonzero(step == at)
         out.setdefault(tuple(issued[rows].tolist()), []).append(rows)
@@ -99,12 +151,12 @@ def _works(stream: OpStream, steps: Sequence[Ints]) -> list[list[tuple[Work, ...
     return [[found[c] for c in call[rows]] for rows in steps]
 
 
-def _side_by_side(steps: tuple[OpStream, ...], cells: list[list[list[tuple[Work, ...]]]]) -> Aligned:
+def _side_by_side(step: OpStream, recordings: tuple[Recording, ...], cells: list[list[list[tuple[Work, ...]]]]) -> Aligned:
     known: dict[tuple[object, ...], int] = {}
     kernels: list[Kernel] = []
     rows, which, odd = [], [], []
-    for row in range(len(steps[0])):
-        each = [[step[row] for step in cell] for cell in cells]
+    for row in range(len(step)):
+        each = [[one[row] for one in cell] for cell in cells]
         kinds = {tuple(_kind(w) for w in one) for cell in each for one in cell}
         if len(kinds) > 1:
             odd.append(row)
@@ -117,7 +169,9 @@ def _side_by_side(steps: tuple[OpStream, ...], cells: list[list[list[tuple[Work,
                 kernels.append(Kernel(like, (*(c for c, _ in like.sizes), "count"), sizes))
             rows.append(row)
             which.append(known[name])
-    return Aligned(steps, tuple(kernels), np.array(rows, dtype=np.int64), np.array(which, dtype=np.int64), tuple(odd))
+    return Aligned(
+        step, recordings, tuple(kernels), np.array(rows, dtype=np.int64), np.array(which, dtype=np.int64), tuple(odd)
+    )  # fmt: skip
 
 
 def _kind(work: Work) -> tuple[object, ...]:

@@ -1,4 +1,4 @@
-"""Lines and maps: every parameter's curve with the others held, the crossings on it, and the line between devices on a map."""
+"""Lines: every parameter's curve with the others held, and the crossings on it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.results.swept import Contour, ContourPoint, Crossing, Value
+from breakeven.results.swept import Crossing, Value
 from breakeven.sweep.crossing import Line, crossing
 from breakeven.sweep.design import places
-from breakeven.sweep.grid import Axis, Grid
+from breakeven.sweep.grid import Axis
 from breakeven.sweep.model import CPU, Model, numbers
 
 Floats = NDArray[np.float64]
@@ -78,21 +78,3 @@ def _between(axis: Axis) -> tuple[float, ...]:
     whole = all(isinstance(v, int) for v in axis.values)
     fine = [x for a, b in itertools.pairwise(known) for x in np.geomspace(a, b, each + 1)]
     return tuple(sorted({float(round(x)) if whole else float(f"{x:.6g}") for x in fine} | set(known)))
-
-
-def contours(grid: Grid, found: Sequence[Crossing]) -> tuple[Contour, ...]:
-    """The line between CPU and each GPU on the map of the first two numeric parameters; the others at their first value."""
-    numeric = [axis for axis in grid.axes if axis.is_number and len(axis.values) > 1]
-    if len(numeric) < 2:
-        return ()
-    x, y = numeric[:2]
-    rest = {axis.name: axis.values[0] for axis in grid.axes if axis.name not in (x.name, y.name)}
-    out = []
-    for gpu in dict.fromkeys(c.gpu for c in found):
-        points = [
-            ContourPoint(float(c.at[y.name]), c.value, c.low, c.high, c.outcome)
-            for c in found
-            if c.gpu == gpu and c.parameter == x.name and all(c.at[name] == value for name, value in rest.items())
-        ]
-        out.append(Contour(x.name, y.name, gpu, tuple(sorted(points, key=lambda p: p.y))))
-    return tuple(out)

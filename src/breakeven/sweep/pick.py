@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from breakeven.sweep.design import chosen
+import numpy as np
+
+from breakeven.sweep.design import chosen, places
 from breakeven.sweep.grid import Grid
 
 #: Cells that are run for one or two numeric parameters: the ends, and what lies between them.
@@ -35,8 +37,9 @@ def wanted(grid: Grid) -> int:
 
 
 def pick(
-    grid: Grid, count: int | None = None, failed: frozenset[int] = frozenset(), have: tuple[int, ...] = (), *, more: bool = True
-) -> Pick:
+    grid: Grid, count: int | None = None, failed: frozenset[int] = frozenset(), have: tuple[int, ...] = (),
+    *, more: bool = True, long: frozenset[int] = frozenset(),
+) -> Pick:  # fmt: skip
     """The cells to run.
 
     Args:
@@ -45,11 +48,27 @@ def pick(
         failed: cells that cannot be run.
         have: cells that were timed already.
         more: whether further ones are timed to make up the count.
+        long: cells that would take too long, where not all are to be run.
     """
     most = count or wanted(grid)
     if len(grid.cells) <= most + 1:
-        most = len(grid.cells)
-    measured = chosen(grid, most, failed, have) if more else have
-    further = chosen(grid, len(measured) + 1, failed, measured)
+        most, long = len(grid.cells), frozenset()
+    measured = chosen(grid, most, failed | long, have) if more else have
+    further = chosen(grid, len(measured) + 1, failed | long, measured)
     held = tuple(at for at in further if at not in measured) if len(measured) > 2 else ()
     return Pick(measured, (*measured, *held[:1]))
+
+
+def first(grid: Grid) -> tuple[int, ...]:
+    """Cells to begin with where not all can be run for certain: of each choice of words the smallest, and the middle."""
+    at = places(grid)
+    words = [i for i, axis in enumerate(grid.axes) if not axis.is_number]
+    numbers = [i for i, axis in enumerate(grid.axes) if axis.is_number]
+    groups = np.unique(at[:, words], axis=0, return_inverse=True)[1].ravel() if words else np.zeros(len(at), dtype=np.int64)
+    out: list[int] = []
+    for group in range(int(groups.max()) + 1):
+        mine = np.flatnonzero(groups == group)
+        for place in (0.0, 0.5) if numbers else (0.0,):
+            apart = np.abs(at[mine][:, numbers] - place).sum(axis=1)
+            out.append(int(mine[int(np.argmin(np.round(apart, 9)))]))
+    return tuple(dict.fromkeys(out))

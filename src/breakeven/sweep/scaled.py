@@ -18,7 +18,7 @@ from breakeven.machine.records import Gpu
 from breakeven.simulate.arrays import step_ns
 from breakeven.simulate.draws import Factors, call_factors
 from breakeven.simulate.schedule import Schedule, schedule
-from breakeven.sweep.aligned import Aligned, Kernel
+from breakeven.sweep.aligned import Aligned, Kernel, Recording
 from breakeven.sweep.laws import LOOSE, Law, law
 from breakeven.sweep.positive import shares
 from breakeven.timeline import schema
@@ -84,17 +84,35 @@ class Steps:
 
 @dataclass(frozen=True)
 class Scaled:
-    """One GPU's steps at any values of the parameters."""
+    """One GPU's steps at any values of the parameters.
+
+    Attributes:
+        aligned: the recordings side by side.
+        laws: of the kernels' sizes.
+        gpu: the device.
+        plan: the issues of the shared step, in order.
+        issue_ns: host time of each issue in the first cell.
+        issue: of each recorded cell, host time of each row's issues over that of the first cell, shape (n, rows).
+        before_ns: of each recorded cell, the user's own work before each row, shape (n, rows).
+        at: where the recorded cells lie, shape (n, d).
+        log_sigma: uncertainty of the host's framework part.
+        odd_ns: of each recorded cell, low, mid, high time of the odd rows, shape (3, n, odd).
+        apart_ns: the same of what only some cells have, by the shared row that it is counted to, shape (3, n, rows).
+        draws: worlds.
+        seed: of the worlds.
+    """
 
     aligned: Aligned
     laws: Laws
     gpu: Gpu
     plan: Schedule
     issue_ns: Floats
+    issue: Floats
     before_ns: Floats
     at: Floats
     log_sigma: float
     odd_ns: Floats
+    apart_ns: Floats
     draws: int
     seed: int
 
@@ -107,11 +125,11 @@ class Scaled:
         """
         blocks = [slice(a, a + BLOCK) for a in range(0, len(parameters), BLOCK)]
         priced = [self._rows_ns(parameters[b], at[b]) for b in blocks]
-        before = [shares(at[b], self.at) @ self.before_ns for b in blocks]
-        mid = np.concatenate([self._middle(p[1], h) for p, h in zip(priced, before, strict=True)])
+        near = [shares(at[b], self.at) for b in blocks]
+        mid = np.concatenate([self._middle(p[1], n) for p, n in zip(priced, near, strict=True)])
         drawn = _spread_over(len(parameters), at)
-        rows, host = np.concatenate(priced, axis=1), np.concatenate(before)
-        relative = np.stack([self._draws(rows[:, c], host[c]) / mid[c] for c in drawn])
+        rows, of = np.concatenate(priced, axis=1), np.concatenate(near)
+        relative = np.stack([self._draws(rows[:, c], of[c]) / mid[c] for c in drawn])
         nearest = np.argmax(shares(at, at[drawn]), axis=1)
         return Steps(mid, mid[:, None] * relative[nearest])
 
@@ -122,7 +140,7 @@ class Scaled:
 
     def _rows_ns(self, parameters: Floats, at: Floats) -> Floats:
         """Low, mid and high time on the device of each row, shape (3, m, rows)."""
-        count, height = len(parameters), len(self.aligned.steps[0])
+        count, height = len(parameters), len(self.aligned.step)
         out = np.zeros((3, count, height))
         if self.aligned.kernels:
             each = self._kernels_ns(parameters)
@@ -131,6 +149,8 @@ class Scaled:
         if self.aligned.odd:
             by_cell = np.log(np.maximum(self.odd_ns, 1e-3))  # (3, n, odd)
             out[:, :, list(self.aligned.odd)] += np.exp(np.einsum("mn,qno->qmo", shares(at, self.at), by_cell))
+        if self.apart_ns.any():
+            out += np.einsum("mn,qnr->qmr", shares(at, self.at), self.apart_ns)
         return out
 
     def _kernels_ns(self, parameters: Floats) -> Floats:
@@ -146,17 +166,19 @@ class Scaled:
         found: Floats = np.nan_to_num(shaped) * wide * count[None] * NS_PER_US
         return found
 
-    def _middle(self, rows_ns: Floats, before: Floats) -> Floats:
+    def _middle(self, rows_ns: Floats, near: Floats) -> Floats:
         device = self._issues(rows_ns)
-        host = _shared(before[:, self.plan.row], self._first()) + np.rint(self.issue_ns)[None]
+        before, issue = (near @ self.before_ns)[:, self.plan.row], (near @ self.issue)[:, self.plan.row] * self.issue_ns
+        host = _shared(before, self._first()) + np.rint(issue)
         return np.asarray(step_ns(self.plan, host.T.astype(np.int64), device.T) / NS_PER_MS)
 
-    def _draws(self, rows_ns: Floats, before: Floats) -> Floats:
+    def _draws(self, rows_ns: Floats, near: Floats) -> Floats:
         factors = Factors.of(self.draws, self.seed)
         of_row = call_factors(_Rows(rows_ns, self._families()), factors)
         device = self._issues(rows_ns[1][None])[0][:, None] * of_row[self.plan.row]
         framework = np.exp(factors.framework * self.log_sigma)
-        host = _shared(before[self.plan.row], self._first())[:, None] + self.issue_ns[:, None] * framework
+        before, issue = (near @ self.before_ns)[self.plan.row], (near @ self.issue)[self.plan.row] * self.issue_ns
+        host = _shared(before, self._first())[:, None] + issue[:, None] * framework
         return np.asarray(step_ns(self.plan, np.rint(host).astype(np.int64), np.rint(device).astype(np.int64)) / NS_PER_MS)
 
     def _first(self) -> NDArray[np.bool_]:
@@ -171,7 +193,7 @@ class Scaled:
         return np.where(self.plan.engine >= 0, shared, 0)
 
     def _families(self) -> NDArray[np.str_]:
-        names = np.array([""] * len(self.aligned.steps[0]), dtype="<U16")
+        names = np.array([""] * len(self.aligned.step), dtype="<U16")
         for row, kernel in zip(self.aligned.row, self.aligned.kernel, strict=True):
             names[row] = FAMILIES[self.aligned.kernels[kernel].like.op]
         return names
@@ -204,25 +226,61 @@ def scaled(
         seed: of the worlds.
         costs: prices a stream's calls.
     """
-    each = [costs(step.calls, gpu) for step in aligned.steps]
-    hosts = [times_at(step, cost, rate) for step, cost in zip(aligned.steps, each, strict=True)]
-    plan = schedule(aligned.steps[0], each[0], hosts[0])
-    odd = np.stack([_of_rows(step.rows, cost, aligned.odd) for step, cost in zip(aligned.steps, each, strict=True)], axis=1)
+    each = [costs(cell.stream.calls, gpu) for cell in aligned.cells]
+    hosts = [times_at(cell.stream, cost, rate) for cell, cost in zip(aligned.cells, each, strict=True)]
+    plan = schedule(aligned.step, each[0], times_at(aligned.step, each[0], rate))
     first = replace(plan, source=None, limits=None)
-    own = np.stack([np.nan_to_num(h.before_ns) for h in hosts])
+    runs = np.unique(plan.row[plan.engine >= 0]).astype(np.int64)
+    apart = [_apart(cell, cost, host, runs) for cell, cost, host in zip(aligned.cells, each, hosts, strict=True)]
+    odd = np.stack([_of_rows(cell, cost, aligned.odd) for cell, cost in zip(aligned.cells, each, strict=True)], axis=1)
+    pairs = list(zip(aligned.cells, hosts, strict=True))
+    own = np.stack([_mean(host.before_ns, cell) + more.host_ns for (cell, host), more in zip(pairs, apart, strict=True)])
+    issue = np.stack([_mean(host.issue_ns, cell) for cell, host in pairs])
+    relative = np.where(issue[:1] > 0, issue / np.maximum(issue[:1], 1e-9), 1.0)
     return Scaled(
-        aligned, laws, gpu, first, plan.issue_ns.astype(np.float64), own, at, _log_sigma(hosts), odd, draws, seed
+        aligned, laws, gpu, first, plan.issue_ns.astype(np.float64), relative, own, at, _log_sigma(hosts), odd,
+        np.stack([more.device_ns for more in apart], axis=1), draws, seed,
     )  # fmt: skip
+
+
+def _mean(rows_ns: Floats, cell: Recording) -> Floats:
+    """Of each shared row, its time's mean over the steps."""
+    return np.asarray(np.mean([np.nan_to_num(rows_ns)[rows] for rows in cell.shared], axis=0))
+
+
+@dataclass(frozen=True)
+class _Apart:
+    """What the rows cost that only this cell has, at the shared row that they come before: ns, shapes (rows,) and (3, rows)."""
+
+    host_ns: Floats
+    device_ns: Floats
+
+
+def _apart(cell: Recording, costs: CallCosts, host: HostTimes, runs: Ints) -> _Apart:
+    """Means over the steps of a cell. Time on the device goes to the next shared row that runs there; else to the last."""
+    height = len(cell.shared[0])
+    found = _Apart(np.zeros(height), np.zeros((3, height)))
+    host_ns = np.nan_to_num(host.before_ns) + np.nan_to_num(host.issue_ns)
+    call = cell.stream.rows[schema.ROW_CALL.name].to_numpy()
+    for shared, apart in zip(cell.shared, cell.apart, strict=True):
+        before = np.searchsorted(shared, apart)
+        np.add.at(found.host_ns, before % height, host_ns[apart] / len(cell.shared))
+        if len(runs):
+            device = np.nan_to_num(costs.device_ns[:, call[apart]]) / len(cell.shared)
+            to = runs[np.minimum(np.searchsorted(runs, before), len(runs) - 1)]
+            for one, more in zip(found.device_ns, device, strict=True):
+                np.add.at(one, to, more)
+    return found
 
 
 def _log_sigma(hosts: Sequence[HostTimes]) -> float:
     return float(np.mean([h.log_sigma for h in hosts]))
 
 
-def _of_rows(rows: pl.DataFrame, costs: CallCosts, odd: Sequence[int]) -> Floats:
-    """Low, mid, high time of some rows of one cell, shape (3, odd)."""
-    call = rows[schema.ROW_CALL.name].to_numpy()
-    return np.asarray(costs.device_ns[:, call[list(odd)]])
+def _of_rows(cell: Recording, costs: CallCosts, odd: Sequence[int]) -> Floats:
+    """Low, mid, high time of some shared rows of one cell, shape (3, odd); the mean of its steps."""
+    call = cell.stream.rows[schema.ROW_CALL.name].to_numpy()
+    return np.asarray(np.mean([costs.device_ns[:, call[rows[list(odd)]]] for rows in cell.shared], axis=0))
 
 
 def _table(kernels: Sequence[Kernel], sizes: Sequence[Floats], gpu: Gpu) -> pl.DataFrame:

@@ -90,10 +90,11 @@ def _cost(name: str, cell: Cell, device: CellDevice, offer: Offer | None, watts:
         million = Interval(*hours)
     price = offer.usd_per_hour if offer is not None else None
     usd = None if million is None or price is None else _times(million, price)
+    kwh = None if million is None or watts is None else million.mid * watts / 1000
     return Cost(
         name, cell.values, price, offer.words if offer else None, offer.dated if offer else None, usd,
         None if usd is None or epoch is None else _times(usd, epoch / 1e6),
-        None if million is None or watts is None else million.mid * watts / 1000,
+        kwh, None if kwh is None or epoch is None else kwh * epoch / 1e6,
     )  # fmt: skip
 
 

@@ -6,17 +6,18 @@ Order: `whole_times`, `known_links`, `nest`, `align_clocks`, `forward_links`, `s
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 import polars as pl
 
 from breakeven.timeline import schema
+from breakeven.timeline.coded import Coded
 from breakeven.timeline.intervals import Ints
 from breakeven.timeline.nesting import crossing, order
 from breakeven.timeline.opstream import Site
-from breakeven.timeline.timeline import Lane, Origin, Timeline, backward_links, column
+from breakeven.timeline.timeline import Lane, Origin, Timeline, backward_links, column, waiting
 
 #: An event that outlives the one it lies in by no more than this is cut to it: profilers that write microseconds round
 #: both ends, so that a child may seem to end up to 1 µs after its parent.
@@ -44,6 +45,7 @@ class _Draft:
 
     events: pl.DataFrame
     lanes: tuple[Lane, ...]
+    texts: Mapping[str, Coded] = field(default_factory=dict)  # columns that the frame holds as numbers, as they were given
 
 
 _Pass = Callable[[_Draft], tuple[_Draft, tuple[Repair, ...]]]
@@ -60,18 +62,24 @@ def repaired(
         origin: where it comes from.
         sites: what the site column points to.
     """
-    draft = _Draft(_loose(columns), tuple(lanes))
+    texts = {name: given for name, given in columns.items() if isinstance(given, Coded)}
+    draft = _Draft(_loose(columns), tuple(lanes), texts)
     report: list[Repair] = []
     for mend in _PASSES:
         draft, changed = mend(draft)
         report += changed
-    made = Timeline.from_columns(draft.events.to_dict(), lanes=draft.lanes, origin=origin, sites=sites, nested=True)
+    mended = draft.events.to_dict()
+    as_given = {name: Coded(mended[name].to_numpy(), given.values) for name, given in texts.items()}
+    made = Timeline.from_columns({**mended, **as_given}, lanes=draft.lanes, origin=origin, sites=sites, nested=True)
     return made, tuple(report)
 
 
 def _loose(columns: Mapping[str, Any]) -> pl.DataFrame:
     """The given columns as a frame, times as they are."""
-    given = {name: pl.Series(name, values, strict=False) for name, values in columns.items()}
+    given = {
+        name: pl.Series(name, values.codes if isinstance(values, Coded) else values, strict=False)
+        for name, values in columns.items()
+    }
     frame = pl.DataFrame(list(given.values()))
     if schema.EVENT_LANE.name not in frame.columns:
         frame = frame.with_columns(pl.lit(0).alias(schema.EVENT_LANE.name))
@@ -100,7 +108,7 @@ def whole_times(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     keep = frame.select(start.is_not_null() & duration.is_not_null() & (duration >= 0)).to_series().fill_null(False)
     dropped = int((~keep).sum())
     changed = (Repair("whole_times", dropped, "without a usable start and length dropped"),) if dropped else ()
-    return _keep(_Draft(frame, draft.lanes), keep.to_numpy()), changed
+    return _keep(replace(draft, events=frame), keep.to_numpy()), changed
 
 
 def _keep(draft: _Draft, keep: Any) -> _Draft:  # a numpy mask
@@ -111,13 +119,14 @@ def _keep(draft: _Draft, keep: Any) -> _Draft:  # a numpy mask
     link = column(draft.events, schema.EVENT_LINK)[keep]
     inside = (link >= 0) & (link < len(place))
     moved = np.where(inside, place[np.clip(link, 0, len(place) - 1)], -1)
-    return _Draft(draft.events.filter(pl.Series(keep)).with_columns(pl.Series(schema.EVENT_LINK.name, moved)), draft.lanes)
+    kept = draft.events.filter(pl.Series(keep)).with_columns(pl.Series(schema.EVENT_LINK.name, moved))
+    return replace(draft, events=kept)
 
 
 def shift_origin(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     """Count time from the first event: no start is negative, and the numbers stay small. Changes no distance."""
     start = pl.col(schema.EVENT_START.name)
-    return _Draft(draft.events.with_columns(start - start.min()), draft.lanes), ()
+    return replace(draft, events=draft.events.with_columns(start - start.min())), ()
 
 
 def known_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
@@ -133,7 +142,7 @@ def _relink(draft: _Draft, which: Ints, what: str, name: str) -> tuple[_Draft, t
     link = column(draft.events, schema.EVENT_LINK).copy()
     link[which] = -1
     events = draft.events.with_columns(pl.Series(schema.EVENT_LINK.name, link))
-    return _Draft(events, draft.lanes), (Repair(name, len(which), f"{what}: link cut"),)
+    return replace(draft, events=events), (Repair(name, len(which), f"{what}: link cut"),)
 
 
 def nest(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
@@ -157,7 +166,7 @@ def nest(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
         if count
     ]
     new = events.with_columns(pl.Series(schema.EVENT_LANE.name, lane), pl.Series(schema.EVENT_DURATION.name, duration))
-    return _Draft(new, tuple(lanes)), tuple(changed)
+    return replace(draft, events=new, lanes=tuple(lanes)), tuple(changed)
 
 
 def _settle(start: Ints, duration: Ints, mine: Ints) -> tuple[int, list[int]]:
@@ -198,12 +207,13 @@ def align_clocks(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
             changed.append(Repair("align_clocks", int(on.sum()), f"of {device} moved {early} ns later, after their launches"))
     if not changed:
         return draft, ()
-    return _Draft(draft.events.with_columns(pl.Series(schema.EVENT_START.name, start)), draft.lanes), tuple(changed)
+    return replace(draft, events=draft.events.with_columns(pl.Series(schema.EVENT_START.name, start))), tuple(changed)
 
 
 def forward_links(draft: _Draft) -> tuple[_Draft, tuple[Repair, ...]]:
     """Cut links that go back in time."""
-    return _relink(draft, backward_links(draft.events), "started before what caused them", "forward_links")
+    back = backward_links(draft.events, waiting(draft.events, draft.texts))
+    return _relink(draft, back, "started before what caused them", "forward_links")
 
 
 _PASSES: Final[tuple[_Pass, ...]] = (whole_times, known_links, nest, align_clocks, forward_links, shift_origin)

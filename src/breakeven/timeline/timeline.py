@@ -12,7 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.timeline import schema
-from breakeven.timeline.coded import Coded, coded
+from breakeven.timeline.coded import Coded, coded, in_use, texts_of
 from breakeven.timeline.nesting import by_time, crossing
 from breakeven.timeline.opstream import Site
 
@@ -90,6 +90,8 @@ class Timeline:
     ) -> Timeline:  # any sequence that polars takes as a column
         """A Timeline from whole columns, which may be in any order; a column that is left out takes its default.
 
+        Columns of texts may be given as numbers (`Coded`): they are then not looked at text by text.
+
         Args:
             columns: by name (those of `schema.EVENTS`); links are positions among the events as given here.
             lanes: what the lane column points to.
@@ -101,10 +103,25 @@ class Timeline:
             ValueError: an invariant does not hold; the message names the event and the pass in `repairs` that mends it.
         """
         frame = _frame(columns)
-        _check(frame, len(lanes), nested)
-        return cls(_sorted(frame), tuple(lanes), origin, tuple(sites))
+        _check(frame, len(lanes), nested, columns)
+        ordered = _sorted(frame)
+        known = {
+            name: in_use(Coded(ordered[name].to_numpy(), given.values))
+            for name, given in columns.items()
+            if isinstance(given, Coded)
+        }
+        events = ordered.with_columns(texts_of(given).alias(name) for name, given in known.items()) if known else ordered
+        made = cls(events, tuple(lanes), origin, tuple(sites))
+        for name, given in known.items():
+            if name in _WORKED_OUT:  # what is known need not be worked out from the texts
+                made.__dict__[_WORKED_OUT[name]] = given
+        return made
 
 
+#: Properties that are columns of texts as numbers.
+_WORKED_OUT: Mapping[str, str] = {
+    schema.EVENT_NAME.name: "names", schema.EVENT_KIND.name: "kinds", schema.EVENT_CAUSE.name: "causes",
+}  # fmt: skip
 _DEFAULTS: Mapping[str, Any] = {  # what a column that is left out holds; the others are null
     schema.EVENT_NAME.name: "", schema.EVENT_KIND.name: schema.Kind.HOST, schema.EVENT_LANE.name: 0,
     schema.EVENT_DURATION.name: 0, schema.EVENT_LINK.name: -1, schema.EVENT_STEP.name: -1, schema.EVENT_SITE.name: -1,
@@ -185,6 +202,8 @@ def _frame(columns: Mapping[str, Any]) -> pl.DataFrame:
 
 
 def _series(column: schema.Column, values: Any) -> pl.Series:  # any sequence that polars takes as a column
+    if isinstance(values, Coded):
+        return pl.Series(column.name, values.codes, dtype=pl.Int32)
     if isinstance(values, np.ndarray) and values.dtype.kind == "f":
         broken = ~(np.isfinite(values) & (values == np.floor(values)))
         if broken.any():
@@ -194,7 +213,7 @@ def _series(column: schema.Column, values: Any) -> pl.Series:  # any sequence th
     return pl.Series(column.name, values).cast(column.dtype)
 
 
-def _check(frame: pl.DataFrame, lanes: int, nested: bool) -> None:
+def _check(frame: pl.DataFrame, lanes: int, nested: bool, given: Mapping[str, Any]) -> None:  # columns, as they were given
     """Raise where an invariant does not hold."""
     lane, start = column(frame, schema.EVENT_LANE), column(frame, schema.EVENT_START)
     duration, link = column(frame, schema.EVENT_DURATION), column(frame, schema.EVENT_LINK)
@@ -208,27 +227,41 @@ def _check(frame: pl.DataFrame, lanes: int, nested: bool) -> None:
     ):
         if bad.any():
             first = int(np.argmax(bad))
-            raise ValueError(f"event {first} ({frame[schema.EVENT_NAME.name][first]!r}) {what}")
+            raise ValueError(f"event {first} ({_name(frame, given, first)!r}) {what}")
     crossed = link[:0] if nested else crossing(lane, start, duration)
     if len(crossed):
-        name = frame[schema.EVENT_NAME.name][int(crossed[0])]
+        name = _name(frame, given, int(crossed[0]))
         raise ValueError(f"event {crossed[0]} ({name!r}) neither nests nor is disjoint in its lane; repairs.nest mends that")
-    back = backward_links(frame)
+    back = backward_links(frame, waiting(frame, given))
     if len(back):
         raise ValueError(f"the link of event {back[0]} goes back in time; repairs.forward_links drops such links")
 
 
-def backward_links(frame: pl.DataFrame) -> NDArray[np.int64]:
+def _name(frame: pl.DataFrame, given: Mapping[str, Any], at: int) -> str:  # columns, as they were given
+    """Name of one event."""
+    known, held = given.get(schema.EVENT_NAME.name), frame[schema.EVENT_NAME.name][at]
+    return known.values[held] if isinstance(known, Coded) else str(held)
+
+
+def waiting(frame: pl.DataFrame, given: Mapping[str, Any]) -> NDArray[np.bool_]:  # columns, as they were given
+    """Whether each event is a wait of the host."""
+    known, held = given.get(schema.EVENT_KIND.name), frame[schema.EVENT_KIND.name]
+    if isinstance(known, Coded):
+        return Coded(held.to_numpy(), known.values).among(schema.Kind.SYNC)
+    waits: NDArray[np.bool_] = (held == schema.Kind.SYNC).to_numpy()
+    return waits
+
+
+def backward_links(frame: pl.DataFrame, waits: NDArray[np.bool_]) -> NDArray[np.int64]:
     """Positions of events whose link goes back in time.
 
-    A cause starts no later than its effect; what a wait waited for ends no later than the wait.
+    A cause starts no later than its effect; what a wait (`waits`, of each event) waited for ends no later than the wait.
     """
     start, duration = column(frame, schema.EVENT_START), column(frame, schema.EVENT_DURATION)
     link = column(frame, schema.EVENT_LINK)
     linked = np.flatnonzero(link >= 0)
     to = link[linked]
-    waits = (frame[schema.EVENT_KIND.name] == schema.Kind.SYNC).to_numpy()[linked]
-    late = np.where(waits, (start + duration)[to] > (start + duration)[linked], start[to] > start[linked])
+    late = np.where(waits[linked], (start + duration)[to] > (start + duration)[linked], start[to] > start[linked])
     return linked[late]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import linecache
 from dataclasses import replace
 from statistics import median
 
-from breakeven.capture.request import TimedPass
+from breakeven.capture.request import Beside, TimedPass
 from breakeven.capture.result import CaptureResult
 from breakeven.costs.calls import price_calls
 from breakeven.costs.cpu import cpu_account
@@ -15,9 +16,11 @@ from breakeven.costs.kernel_times import held_to
 from breakeven.diagnose.evidence import CpuSide
 from breakeven.machine.records import Cpu, Gpu
 from breakeven.results import Interval
+from breakeven.results.facts import Denormals
 from breakeven.stats import Estimate, estimate
 from breakeven.stats.estimate import FEW
-from breakeven.timeline import OpStream
+from breakeven.stats.ratio import ratio
+from breakeven.timeline import OpStream, Site
 from breakeven.timeline.settle import settled
 from breakeven.units import NS_PER_MS
 
@@ -73,11 +76,29 @@ def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gp
     if step is None:
         return CpuSide(None, cpu=cpu)
     in_ms = Interval(step.low / NS_PER_MS, step.mid / NS_PER_MS, step.high / NS_PER_MS)
+    matched, flushed = _mended(in_ms, timed.matched if timed else None), _mended(in_ms, timed.flushed if timed else None)
     if stream is None:
-        return CpuSide(in_ms, cpu=cpu)
+        return CpuSide(in_ms, cpu=cpu, matched_ms=matched, flushed_ms=flushed)
     in_ns = Interval(step.low, step.mid, step.high)
     account = cpu_account(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns, cpu=cpu, input_ns=input_ns(timed))
-    return CpuSide(in_ms, account, cpu)
+    return CpuSide(in_ms, account, cpu, matched, flushed)
+
+
+def _mended(step: Interval, beside: Beside | None) -> Interval | None:
+    """The step under a setting: as many times the measured one as steps after the change are those right before it."""
+    if beside is None or min(len(beside.before_ns), len(beside.after_ns)) < FEW:
+        return None
+    times = ratio(estimate(beside.after_ns, skip_warmup=False), estimate(beside.before_ns, skip_warmup=False))
+    return Interval(step.mid * times.low, step.mid * times.mid, step.mid * times.high)
+
+
+def denormals_of(timed: TimedPass | None) -> tuple[Denormals, ...]:
+    """What had decayed into denormal numbers when the timing pass ended, at the line whose step it was; the worst tensor only."""
+    if timed is None or timed.principal is None or not timed.decayed:
+        return ()
+    place, worst = timed.principal.place, timed.decayed[0]
+    site = Site(place.file, place.line, linecache.getline(place.file, place.line).strip()) if place.line else None
+    return (Denormals(site, worst.what, worst.share),)
 
 
 def threads_of(timed: TimedPass | None) -> int | None:

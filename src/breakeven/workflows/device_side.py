@@ -69,10 +69,11 @@ def as_measured(device: DeviceResult, side: DeviceSide) -> DeviceResult:
 
 def said_of(side: DeviceSide | None, timed: TimedPass | None, name: str | None) -> tuple[str, ...]:
     """What to know about a measured device's account, or that it could not be measured."""
+    heard = timed.warnings if timed is not None else ()
     if side is None:
         if timed is None or name is None:
             return ()
-        return (f"The step on the {name} could not be timed: {timed.end.text or 'no step ended there'}.",)
+        return (f"The step on the {name} could not be timed: {timed.end.text or 'no step ended there'}.", *heard)
     if side.gpu is None:
-        return (f"{side.name} is not in the catalog: its step was measured, and where the time goes is not known.",)
-    return (f"The step on the {side.name} was measured; where its time goes is simulated and scaled to that.",)
+        return (f"{side.name} is not in the catalog: its step was measured, and where the time goes is not known.", *heard)
+    return (f"The step on the {side.name} was measured; where its time goes is simulated and scaled to that.", *heard)

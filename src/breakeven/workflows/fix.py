@@ -90,7 +90,7 @@ def fix(request: FixRequest, on_progress: OnProgress = lambda text: None) -> Fix
         NoAnswer: no training step ended.
     """
     capture = CaptureRequest(target=request.script, args=request.args, mark=request.mark, show_output=False)
-    found = target.resolve(capture)
+    found = target.resolve_own(capture)
     assert found.file is not None  # `resolve` raises where there is no source
     if request.gpu is not None:
         find_gpu(request.gpu)  # a name that is not known is said before anything runs
@@ -167,6 +167,8 @@ def _try(job: _Job, name: str, text: str, kept: Sequence[str]) -> tuple[Tried, s
     if isinstance(done, Refused):
         return Tried(name, title, promise, gain, (), "", None, False, f"left as it is: {done.reason}"), text
     tried = Tried(name, title, promise, gain, done.lines, done.note, None, None, "not proven")
+    if name in job.gains.unseen and name not in job.request.remedies:
+        return replace(tried, kept=False, reason=job.gains.unseen[name]), text
     if gain is not None and gain.mid < LEAST_SHARE * (job.gains.step or 0.0) and name not in job.request.remedies:
         return replace(tried, kept=False, reason="it is predicted to save next to nothing here"), text
     if not job.request.prove:

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from breakeven.capture.request import CaptureRequest
+from breakeven.capture.result import CaptureResult
 from breakeven.capture.run import capture
 from breakeven.costs.host_model import host_model
 from breakeven.diagnose.pricing import Pricing, difference, pricing_for
@@ -20,6 +21,7 @@ from breakeven.results import Interval
 from breakeven.timeline import OpStream
 from breakeven.workflows.cpu_gains import FEEDING, CpuStep, cpu_gain
 from breakeven.workflows.cpu_side import cpu_side, input_ns, recorded, threads_of
+from breakeven.workflows.plausible import host_of_claim
 from breakeven.workflows.probing import probed_cpu
 
 #: (remedy, those carried out before it) → what a step saves, ms; None: it cannot be said.
@@ -37,6 +39,7 @@ class Gains:
         machine: what was probed.
         versions: of torch.
         warnings: what could not be said.
+        unseen: remedies of something that was looked for and is not there, each with that in words.
     """
 
     device: str
@@ -45,6 +48,7 @@ class Gains:
     machine: Mapping[str, Any] = field(default_factory=dict)  # Any: JSON values
     versions: Mapping[str, str] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    unseen: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def none(cls, gpu: str | None) -> Gains:
@@ -75,8 +79,9 @@ class Gains:
 
 
 def gains_for(
-    asked: CaptureRequest, gpu_name: str | None, able: Mapping[str, tuple[str, str]], tell: Callable[[str], None]
-) -> Gains:
+    asked: CaptureRequest, gpu_name: str | None, able: Mapping[str, tuple[str, str]], tell: Callable[[str], None],
+    cpu_reported_ms: float | None = None,
+) -> Gains:  # fmt: skip
     """Run the script once and price what each of these remedies would save.
 
     Args:
@@ -84,6 +89,7 @@ def gains_for(
         gpu_name: the GPU; None: this machine's CPU.
         able: remedies that can be carried out, each with the script's text before and after it.
         tell: told what is being done.
+        cpu_reported_ms: a step on the CPU of the machine that has the GPU, as someone reported it: it says how fast that host is.
 
     Raises:
         InputError, ScriptFailed, NoAnswer: as `why`.
@@ -101,13 +107,24 @@ def gains_for(
     machine = {"cpu": asdict(cpu)}
     if gpu_name is None:
         own = None if side.step_ms is None else CpuStep(side.step_ms, stream, input_ns(caught.cpu), threads_of(caught.cpu), asked)
-        return Gains("cpu", side.step_ms, _on_cpu(own, able), machine, versions, doubts)
+        return Gains("cpu", side.step_ms, _on_cpu(own, able), machine, versions, doubts, _unseen(caught))
     if stream is None:
         return Gains(gpu.name, None, lambda name, kept: None, machine, versions, doubts)
     host = find_host("this machine", cpu, host_model().dispatch_us)
+    if cpu_reported_ms is not None and side.step_ms is not None:
+        host = host_of_claim(cpu_reported_ms, side, host)
     pricing = pricing_for(stream, gpu, cpu_step_ms=side.step_ms, cpu=cpu, host=host)
     now = pricing.step(stream)
-    return Gains(gpu.name, Interval(now.low, now.mid, now.high), _simulated(stream, pricing), machine, versions, doubts)
+    return Gains(
+        gpu.name, Interval(now.low, now.mid, now.high), _simulated(stream, pricing), machine, versions, doubts, _unseen(caught)
+    )
+
+
+def _unseen(caught: CaptureResult) -> dict[str, str]:
+    """Remedies of what the recording looked for and did not find."""
+    if caught.virtual is None or caught.virtual.facts.get("denormals"):
+        return {}
+    return {"flush_denormals": "no denormal numbers were seen in the steps that were recorded"}
 
 
 def _on_cpu(step: CpuStep | None, able: Mapping[str, tuple[str, str]]) -> GainOf:

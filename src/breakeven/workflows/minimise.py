@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gzip
 import re
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -24,6 +25,9 @@ from breakeven.writers import to_chrome
 
 #: Bytes that such a file has at most.
 MOST_BYTES: Final = 100_000
+
+#: Times that a trace without steps is cut in half to find a stretch that is small enough: a 64th of it at the least.
+_HALVINGS: Final = 6
 
 #: Names that say nothing about their user: of CUDA, HIP and of PyTorch's own operations, optimizers and loaders.
 _PUBLIC: Final = re.compile(
@@ -67,11 +71,15 @@ def _same(small: Timeline, trace: Trace, wanted: str | None) -> bool:
 
 
 def _windows(evidence: TraceEvidence) -> list[tuple[int, int]]:
-    """Stretches to try: all of it, the last half of the steps, the last three, two, then single ones of median length."""
+    """Stretches to try: all of it, the last half of the steps, the last three, two, then single ones of median length.
+
+    Without steps: all of it, its halves, quarters and so on.
+    """
     start = column(evidence.timeline.events, schema.EVENT_START)
     whole = (int(start.min()), int((start + column(evidence.timeline.events, schema.EVENT_DURATION)).max()) + 1)
     if evidence.steps is None:
-        return [whole]
+        edges = [np.linspace(*whole, 2**halvings + 1).astype(np.int64).tolist() for halvings in range(_HALVINGS + 1)]
+        return [stretch for cuts in edges for stretch in pairwise(cuts)]
     spans = evidence.steps.spans
     length = spans.end - spans.start
     order = np.argsort(np.abs(length - np.median(length)), kind="stable")

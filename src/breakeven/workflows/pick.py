@@ -8,11 +8,13 @@ from datetime import datetime, timezone
 from typing import TYPE_CHECKING
 
 from breakeven.errors import InputError
+from breakeven.report.printing import Printing
 from breakeven.results.picking import Pick
 from breakeven.store.picks import forget_picks, keep_pick, latest_pick, read_pick
 
 if TYPE_CHECKING:
     import torch
+    from rich.console import RenderableType
 
     from breakeven.measure.backends.protocol import Backend
 
@@ -70,8 +72,8 @@ class Picker:
         return forget_picks()
 
 
-@dataclass(frozen=True)
-class Explained:
+@dataclass(frozen=True, repr=False)
+class Explained(Printing):
     """A pick that prints its reasons.
 
     Attributes:
@@ -80,15 +82,14 @@ class Explained:
 
     pick: Pick
 
-    def __str__(self) -> str:
+    def page(self, width: int, ascii_only: bool) -> RenderableType:
+        """Each device's steps, and which one it is."""
         from breakeven.report.pick import render_pick
-        from breakeven.report.screen import as_text
 
-        return as_text(lambda width, ascii_only: render_pick(self.pick, width, ascii_only), width=100).rstrip()
+        return render_pick(self.pick, width, ascii_only)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same as a table."""
         from breakeven.report.pick import pick_table_html
 
         return pick_table_html(self.pick)

@@ -16,7 +16,7 @@ import polars as pl
 
 from breakeven import __version__, store
 from breakeven.capture.request import CaptureRequest
-from breakeven.capture.target import resolve
+from breakeven.capture.target import resolve_own
 from breakeven.costs.host_model import host_model
 from breakeven.errors import InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.machine.gpus import find_gpu
@@ -34,7 +34,10 @@ from breakeven.sweep.load import Load
 from breakeven.sweep.model import Machine
 from breakeven.sweep.names import bind
 from breakeven.sweep.names.found import Found, Kind
-from breakeven.sweep.pick import Pick, pick
+from breakeven.sweep.pick import Pick, first, pick
+from breakeven.sweep.reach import too_long
+from breakeven.units import NS_PER_MS
+from breakeven.workflows.cpu_side import step_of
 from breakeven.workflows.probing import probed_cpu
 from breakeven.workflows.swept import Asked, Swept, answer, work
 
@@ -43,6 +46,8 @@ OnProgress = Callable[[str], None]
 ENGINES: Final = ("local", "ray")
 #: Seconds for which a cell is timed at most where nothing else is asked: a map needs many cells, each to a few per cent.
 SECONDS: Final = 1.0
+#: Rounds in which cells that failed are replaced by others.
+_MOST_REPLACED: Final = 3
 
 
 @dataclass(frozen=True)
@@ -125,7 +130,7 @@ def ask(request: SweepRequest) -> Asked:
     Raises:
         InputError: as `sweep`.
     """
-    target = resolve(_capture(request))
+    target = resolve_own(_capture(request))
     if target.file is None:
         raise InputError(f"{request.script}: its source is needed to find parameters in")
     axes = grid(request.vary)
@@ -147,7 +152,10 @@ def _asked(request: SweepRequest, axes: Grid, bound: tuple[Found, ...], name: st
     gpus = tuple(dict.fromkeys(find_gpu(gpu) for gpu in request.gpus))
     listed = offers(Path(request.prices) if request.prices else None)
     host = None if request.host is None else host_name(request.host)
-    return Asked(name, axes, Job(_capture(request), bound), gpus, host, listed, request.epoch, request.measure)
+    return Asked(
+        name, axes, Job(_capture(request), bound), gpus, host, listed, request.epoch, request.measure,
+        max(request.seconds or SECONDS, SECONDS),
+    )  # fmt: skip
 
 
 def engine_of(request: SweepRequest) -> Engine:
@@ -209,28 +217,50 @@ class _Progress:
 
 
 def _timed(asked: Asked, engine: Engine, parts: Parts, progress: _Progress) -> tuple[Pick, dict[int, Timed]]:
-    """Times cells; one that cannot be run is replaced by another, as long as there are as many others as were wanted."""
+    """Times cells in rounds: the smallest and the middle, then those that they say can be run in the time there is.
+
+    One that cannot be run is replaced by another, as long as there are as many others as were wanted.
+    """
     axes, timed = asked.grid, dict[int, Timed]()
-    chosen = pick(axes, asked.measure)
-    for _ in range(3):
-        new = [at for at in chosen.measured if at not in timed]
-        tasks = []
-        for at in new:
-            if parts.has(key := f"timed {axes.key(axes.cells[at])}"):
-                timed[at] = get_timed(parts, key)
-            else:
-                tasks.append(Task(key, time_cell, (asked.job, axes.cells[at]), exclusive=True))
-        names = {f"timed {axes.key(axes.cells[at])}": at for at in new}
-        for done in progress.over("timing cells", engine.run(tasks), len(tasks)):
-            value: Timed = done.value if done.value is not None else Timed(None, Load(0.0, 0.0), done.error)
-            put_timed(parts, done.key, value)
-            timed[names[done.key]] = value
+    whole = pick(axes, asked.measure)
+    new = first(axes) if len(whole.measured) < len(axes.cells) else whole.measured
+    tried = 0
+    while True:
+        _time(asked, engine, parts, progress, new, timed)
         failed = frozenset(at for at, one in timed.items() if one.timed is None)
-        again = pick(axes, asked.measure, failed, tuple(at for at in timed if at not in failed))
-        if set(again.measured) <= set(timed):
-            return again, timed
-        chosen = again
-    return pick(axes, asked.measure, failed, tuple(a for a in timed if a not in failed), more=False), timed
+        have = tuple(at for at in timed if at not in failed)
+        long = too_long(axes, {at: ms for at in have if (ms := _step_ms(timed[at])) is not None}, asked.seconds)
+        chosen = pick(axes, asked.measure, failed, have, long=long)
+        if set(chosen.measured) <= set(timed):
+            return chosen, timed
+        if (tried := tried + bool(failed)) > _MOST_REPLACED:
+            return pick(axes, asked.measure, failed, have, more=False, long=long), timed
+        # Those that would be chosen anyway and can be run; what they say decides on the rest.
+        freely = pick(axes, asked.measure, failed, have).measured
+        new = tuple(at for at in freely if at in chosen.measured and at not in timed) or chosen.measured
+
+
+def _step_ms(timed: Timed) -> float | None:
+    step = step_of(timed.timed)
+    return None if step is None else step.mid / NS_PER_MS
+
+
+def _time(
+    asked: Asked, engine: Engine, parts: Parts, progress: _Progress, positions: tuple[int, ...], timed: dict[int, Timed]
+) -> None:  # fmt: skip
+    """Times these cells, but for those that were timed before."""
+    axes = asked.grid
+    tasks = []
+    names = {f"timed {axes.key(axes.cells[at])}": at for at in positions if at not in timed}
+    for key, at in names.items():
+        if parts.has(key):
+            timed[at] = get_timed(parts, key)
+        else:
+            tasks.append(Task(key, time_cell, (asked.job, axes.cells[at]), exclusive=True))
+    for done in progress.over("timing cells", engine.run(tasks), len(tasks)):
+        value: Timed = done.value if done.value is not None else Timed(None, Load(0.0, 0.0), done.error)
+        put_timed(parts, done.key, value)
+        timed[names[done.key]] = value
 
 
 def _recorded(

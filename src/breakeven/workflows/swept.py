@@ -16,10 +16,11 @@ from breakeven.machine.records import Cpu, Gpu
 from breakeven.results.records import Interval
 from breakeven.results.swept import Cell, CellDevice, Crossing, LawCheck, SweepReport, SweptParameter, Value
 from breakeven.sweep.block import CELLS, DEVICE, HIGH_MS, LOW_MS, MID_MS, POSITION, WINS, Block, blocks
+from breakeven.sweep.contours import contours
 from breakeven.sweep.design import places
 from breakeven.sweep.grid import Axis, Grid
 from breakeven.sweep.job import Job, Recorded, Timed
-from breakeven.sweep.lines import contours, crossings
+from breakeven.sweep.lines import crossings
 from breakeven.sweep.model import CPU, Machine, Model, capped, model, numbers
 from breakeven.sweep.pick import Pick
 from breakeven.sweep.ran import Ran
@@ -31,7 +32,19 @@ from breakeven.workflows.cpu_side import step_of
 
 @dataclass(frozen=True)
 class Asked:
-    """A request, found and checked."""
+    """A request, found and checked.
+
+    Attributes:
+        script: what the report calls it.
+        grid: the axes.
+        job: how a cell is run.
+        gpus: that are predicted.
+        host: the machine that they sit in; None: this one.
+        offers: the price list.
+        epoch: samples of an epoch; None: not known.
+        measure: cells to time; None: as many as the grid needs.
+        seconds: time for which a cell is timed.
+    """
 
     script: str
     grid: Grid
@@ -41,6 +54,7 @@ class Asked:
     offers: tuple[Offer, ...]
     epoch: int | None = None
     measure: int | None = None
+    seconds: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +150,8 @@ def answer(asked: Asked, found: Swept, table: pl.DataFrame, warnings: Sequence[s
     kernels = max((part.model.kernels or 0 for part in found.parts), default=0) or None
     return SweepReport(
         script=asked.script, parameters=_parameters(asked), cells=cells, crossings=tuple(crossed),
-        contours=contours(asked.grid, crossed), paybacks=paybacks(cells, kernels),
+        contours=contours(found.parts[0].model, crossed, found.parts[0].words) if found.parts else (),
+        paybacks=paybacks(cells, kernels),
         costs=costs(cells, asked.gpus, asked.offers, cpu.cores, asked.epoch), checks=tuple(checks),
         runs={
             "cells": len(cells), "timed": sum(r.step_ms is not None for r in found.rans),

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import os
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
 
+from breakeven.capture.processes import scratch_folder
 from breakeven.errors import NoAnswer
 from breakeven.measure.request import ANSWER, FUNCTION, PROGRESS, REQUEST, TimeRequest
+from breakeven.report.printing import Printing
 from breakeven.results.timing import TimeReport
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
 
 _POLL_S: Final = 0.2
 _GRACE_S: Final = 10.0
@@ -33,7 +35,7 @@ def time_in_child(request: TimeRequest, on_progress: Callable[[str], None] = lam
     Raises:
         NoAnswer: the process ended without a word.
     """
-    with _folder() as place:
+    with scratch_folder() as place:
         (place / REQUEST).write_bytes(msgspec.json.encode(request))
         call = [sys.executable, "-m", "breakeven.measure.child", str(place)]
         child = subprocess.Popen(call, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, start_new_session=True)
@@ -49,8 +51,8 @@ def time_in_child(request: TimeRequest, on_progress: Callable[[str], None] = lam
         return msgspec.json.decode((place / ANSWER).read_bytes(), type=TimeReport)
 
 
-@dataclass(frozen=True)
-class TimedHere:
+@dataclass(frozen=True, repr=False)
+class TimedHere(Printing):
     """What `breakeven.time` hands back: prints itself, and shows as a table in a notebook.
 
     Attributes:
@@ -59,15 +61,14 @@ class TimedHere:
 
     report: TimeReport
 
-    def __str__(self) -> str:
-        from breakeven.report.screen import as_text
+    def page(self, width: int, ascii_only: bool) -> RenderableType:
+        """As `breakeven time` shows it."""
         from breakeven.report.time import render_time
 
-        return as_text(lambda width, ascii_only: render_time(self.report, width, ascii_only), width=100).rstrip()
+        return render_time(self.report, width, ascii_only)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same as a table."""
         from breakeven.report.time import time_table_html
 
         return time_table_html(self.report)
@@ -123,12 +124,3 @@ def _wait(child: subprocess.Popen[bytes], place: Path, on_progress: Callable[[st
         except KeyboardInterrupt:
             asked = True
             os.kill(child.pid, signal.SIGINT)
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    folder = Path(tempfile.mkdtemp(prefix="breakeven-"))
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

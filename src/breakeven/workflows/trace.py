@@ -48,11 +48,16 @@ class TraceRequest:
 
 @dataclass(frozen=True)
 class Traced:
-    """The answer, the small file where it was asked for, and the step that a picture shows; None: no event lies in it."""
+    """The answer, the small file where it was asked for, and what both were found from."""
 
     report: TraceReport
     small: bytes | None
-    step: PlayedStep | None
+    evidence: TraceEvidence
+
+    @property
+    def step(self) -> PlayedStep | None:
+        """The step that a picture shows; None: no event lies in it."""
+        return _pictured(self.evidence)
 
 
 @dataclass(frozen=True)
@@ -114,7 +119,7 @@ def traced(request: TraceRequest, on_bytes: OnBytes = lambda done, size: None) -
         findings = report.findings if uneven is None else (*report.findings, uneven)
         report = replace(report, ranks=_ranks(look), findings=findings)
     small = minimised(look.trace, look.evidence) if request.minimise else None
-    return Traced(report, small, _pictured(evidence))
+    return Traced(report, small, evidence)
 
 
 def _pictured(evidence: TraceEvidence) -> PlayedStep | None:

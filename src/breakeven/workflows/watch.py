@@ -7,22 +7,27 @@ from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
+from breakeven.report.printing import Printing
 from breakeven.results.watching import Watched
 from breakeven.units import NS_PER_S
 
 if TYPE_CHECKING:
+    from rich.console import RenderableType
+
     from breakeven.measure.backends.protocol import Backend
     from breakeven.measure.watching.session import Session
 
 T = TypeVar("T")
 
 
-class Watch(Generic[T]):
+class Watch(Printing, Generic[T]):
     """A watch of a loop: iterated over, or entered.
 
     While it lasts, a line on `stream` is rewritten about once a second where that is a terminal or a notebook; at the end the
     findings are printed, if there are any. PyTorch's hooks and clocks are as before afterwards.
     """
+
+    width = 110
 
     def __init__(self, values: Iterable[T] | None, every: float, stream: TextIO | None, session: Session) -> None:
         self._values, self._every, self._stream = values, every, stream
@@ -63,16 +68,14 @@ class Watch(Generic[T]):
         """What was seen so far."""
         return self._session.seen()
 
-    def __str__(self) -> str:
-        from breakeven.report.screen import as_text
+    def page(self, width: int, ascii_only: bool) -> RenderableType:
+        """What was seen so far, and what is wrong with it."""
         from breakeven.report.watch import render_watch
 
-        seen = self.report
-        return as_text(lambda width, ascii_only: render_watch(seen, width, ascii_only), width=110).rstrip()
+        return render_watch(self.report, width, ascii_only)
 
-    __repr__ = __str__
-
-    def _repr_html_(self) -> str:
+    def html(self) -> str:
+        """The same as a table."""
         from breakeven.report.watch import watch_html
 
         return watch_html(self.report)
@@ -113,10 +116,12 @@ def watch(
 ) -> Watch[T]:
     """Watch a loop: what a step takes, where it goes, on which device, and what is wrong.
 
-    A step is a round of the loop over `values`; without them it ends with the optimizer's step, or at each `breakeven.step()`.
+    A step is a round of the loop over the watch; where that is not looped over it ends with the optimizer's step. Where
+    `breakeven.step()` is called a step begins there.
 
     Args:
-        values: a data loader or anything else that is looped over; None: any loop inside of the `with` block.
+        values: a data loader or anything else that is looped over, through the watch or as it is; None: any loop inside of the
+            `with` block.
         every: seconds between two live lines.
         stream: where lines go; None: nowhere, ask the watch itself.
         device: name of the device; None: found by the optimizer's parameters.
@@ -126,7 +131,8 @@ def watch(
         NoAnswer: it is not usable here.
 
     Example:
-        ``for batch in breakeven.watch(loader): …`` or ``with breakeven.watch() as seen: train()``
+        ``for batch in breakeven.watch(loader): …``, ``with breakeven.watch(loader) as batches: …`` or
+        ``with breakeven.watch() as seen: train()``
     """
     from breakeven.measure.known import find_backend
     from breakeven.measure.watching.session import Session

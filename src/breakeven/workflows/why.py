@@ -6,7 +6,7 @@ What it does not know: how the training behaves after the steps that were run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 import msgspec
 
@@ -35,7 +35,7 @@ from breakeven.stats import Estimate
 from breakeven.timeline import OpStream
 from breakeven.workflows.advice import gains
 from breakeven.workflows.cards import check_cards, correction_for, said_of_cards
-from breakeven.workflows.cpu_side import cpu_side, recorded, step_of
+from breakeven.workflows.cpu_side import cpu_side, denormals_of, recorded, step_of
 from breakeven.workflows.device_side import DeviceSide, as_measured, device_side, held_to, measured_step, said_of
 from breakeven.workflows.probing import Probed, probed
 from breakeven.workflows.progress import in_words
@@ -227,7 +227,8 @@ def _facts(caught: CaptureResult, here: Probed) -> Facts:
     noticed = msgspec.to_builtins(caught.virtual.facts) if caught.virtual else {}
     used = caught.cpu.threads if caught.cpu else None
     threads = Threads(used, here.cpu.cores) if used is not None and not noticed.get("threads") else None
-    return facts_of(noticed, gpu_visible=here.accelerator is not None, threads=threads)
+    found = facts_of(noticed, gpu_visible=here.accelerator is not None, threads=threads)
+    return replace(found, denormals=(*found.denormals, *denormals_of(caught.cpu)))
 
 
 def _cpu_device(side: CpuSide) -> tuple[DeviceResult, ...]:

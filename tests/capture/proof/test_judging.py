@@ -47,6 +47,24 @@ def test_a_missing_gradient_is_one_of_zeros(tmp_path: pathlib.Path) -> None:
     assert differences(tmp_path / "a", tmp_path / "b", (1,))[1].largest == 0.0
 
 
+def test_one_small_gradient_that_is_wrong_cannot_hide_behind_large_ones(tmp_path: pathlib.Path) -> None:
+    large = np.linspace(1, 2, 10_000, dtype=np.float32)
+    write(tmp_path / "a", 1, losses__0=one(1.0), gradients__0=large, gradients__1=one(0.01, 0.02))
+    write(tmp_path / "b", 1, losses__0=one(1.0), gradients__0=large, gradients__1=one(0.02, 0.01))
+    largest = differences(tmp_path / "a", tmp_path / "b", (1,))[1].largest
+    assert largest is not None
+    assert largest > 0.5
+
+
+def test_a_gradient_that_is_nothing_but_rounding_is_measured_by_all_of_them(tmp_path: pathlib.Path) -> None:
+    large = np.linspace(1, 2, 10_000, dtype=np.float32)
+    write(tmp_path / "a", 1, losses__0=one(1.0), gradients__0=large, gradients__1=one(1e-6, -1e-6))
+    write(tmp_path / "b", 1, losses__0=one(1.0), gradients__0=large, gradients__1=one(-1e-6, 1e-6))
+    largest = differences(tmp_path / "a", tmp_path / "b", (1,))[1].largest
+    assert largest is not None
+    assert 0 < largest < 1e-6
+
+
 def test_parameters_of_other_shapes_cannot_be_compared(tmp_path: pathlib.Path) -> None:
     write(tmp_path / "a", 1, losses__0=one(1.0), parameters__0=one(3.0))
     write(tmp_path / "b", 1, losses__0=one(1.0), parameters__0=one(3.0, 1.0))
@@ -102,3 +120,11 @@ OTHER = equality_of("bitwise", None, 5, [Difference("losses", False, 0.1, 1)], N
 )
 def test_kept_is_what_keeps_its_promise_and_is_faster(timed: Proof, equality: object, faster: bool, kept: bool) -> None:
     assert judged(timed, equality, faster).kept is kept  # type: ignore[arg-type]  # one of the two above
+
+
+def test_the_interval_alone_decides_however_small_the_gain() -> None:
+    equal = equality_of("bitwise", None, 5, [Difference("losses", True, 0.0)], None)
+    small, doubtful = Interval(1.001, 1.002, 1.003), Interval(0.999, 1.002, 1.003)
+    step = Interval(1.0, 1.0, 1.0)
+    kept = [judged(Proof("cpu", by, step, step, 41, 1, None, None, False, ""), equal, True).kept for by in (small, doubtful)]
+    assert kept == [True, False]

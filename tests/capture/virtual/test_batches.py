@@ -86,3 +86,56 @@ def test_padding_that_is_packed_away_is_told_as_such():
     found = record(lambda: rnn.pack_padded_sequence(net(indices), LENGTHS, enforce_sorted=False))
     (padding,) = facts_of(found.facts, gpu_visible=False).padding
     assert padding.packed
+
+
+def padded(lengths, most, filler=0, *, low=1, seed=0):
+    """A batch of sequences of words of a vocabulary of 1000, filled up to one length."""
+    made = torch.Generator().manual_seed(seed)
+    batch = torch.full((len(lengths), most), filler)
+    for row, length in enumerate(lengths):
+        batch[row, :length] = torch.randint(low, 1000, (length,), generator=made)
+    return batch
+
+
+UNEVEN = [3, 8, 5, 12, 4, 7]
+
+
+@pytest.mark.parametrize(
+    ("batch", "timesteps"),
+    [
+        (padded(UNEVEN, 30), 30),
+        (padded(UNEVEN, 30).t(), 30),
+        (padded(UNEVEN, 30).flip(1), 30),
+        (padded(UNEVEN, 30, filler=1000), 30),
+        (padded([40] * 5 + [90], 90, low=0, seed=1), 90),
+    ],
+    ids=["at the end", "time first", "in front", "another number", "a word that has the number too"],
+)
+def test_padding_is_seen_where_nobody_says_which_index_it_is(batch, timesteps):
+    (fact,) = record(lambda: nn.Embedding(1001, 2)(batch)).facts["padding"]
+    assert fact.values["timesteps"] == timesteps
+    real = sum(UNEVEN) if timesteps == 30 else 290
+    assert fact.values["real"] == pytest.approx(real, abs=2)
+    assert fact.values["total"] == batch.numel()
+
+
+TEXT = torch.tensor(
+    [[ord(letter) for letter in line] for line in ("to be or not ", "that is the q", "whether tis n", "the slings a ")]
+)
+
+
+@pytest.mark.parametrize(
+    "batch",
+    [
+        padded([13] * 6, 13, low=0),
+        padded([13] * 6, 13).zero_(),
+        TEXT,
+        torch.arange(24).reshape(4, 6),
+        torch.tensor([[0, 1, 0, 1, 1, 1], [1, 0, 0, 1, 1, 0], [0, 0, 1, 0, 1, 1]]),
+        padded([10] * 6, 30),
+        torch.tensor([[1, 2, 3], [4, 8, 5], [6, 7, 3]]),
+    ],
+    ids=["full", "all one", "text", "counting", "bits", "all of one length", "three words"],
+)
+def test_what_is_no_padding_is_not_taken_for_it(batch):
+    assert "padding" not in record(lambda: nn.Embedding(1001, 2)(batch)).facts

@@ -133,3 +133,33 @@ def test_gradients_that_formulas_make_from_nothing_are_on_cuda(reduce):
         assert leaf.grad.is_cuda
 
     assert record(step, repair=False).waits() == []
+
+
+def test_the_names_on_the_line_are_told_with_the_lines_that_made_them():
+    """As the user reads it: which of them is where, and the line to change."""
+
+    def script():
+        weights = there(3, 3)
+        state = here(3, 3)
+        return weights @ state
+
+    (fact,) = record(script).facts["device_mismatch"]
+    first = script.__code__.co_firstlineno
+    assert fact.values["operands"] == f"weights (line {first + 1}) on cuda:0, state (line {first + 2}) on cpu"
+    assert [(line, text) for _, line, text in fact.values["made"]] == [(first + 2, "state = here(3, 3)")]
+
+
+def test_a_hidden_state_that_a_module_keeps_is_named_with_the_line_that_made_it():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.rnn = nn.LSTM(3, 2)
+            self.start = here(1, 1, 2)
+
+        def forward(self, x):
+            return self.rnn(x, (self.start, self.start))
+
+    (fact,) = record(lambda: Net().cuda()(there(4, 1, 3))).facts["device_mismatch"]
+    assert ", self.start (line " in fact.values["operands"]
+    assert fact.values["operands"].endswith(") on cpu")
+    assert [text for _, _, text in fact.values["made"]] == ["self.start = here(1, 1, 2)"]

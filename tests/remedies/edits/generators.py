@@ -270,6 +270,14 @@ for epoch in range(2):
     return s.script(classes, body, PARAMETERS, "from torch.utils.data import DataLoader, Dataset\n")
 
 
+def kept_workers(rng: random.Random) -> str:
+    """Mostly loaders with a worker, in one order."""
+    text = workers(rng)
+    while rng.random() < 0.9 and ("num_workers=1" not in text or "shuffle" in text):
+        text = workers(rng)
+    return text
+
+
 def inference_mode(rng: random.Random) -> str:
     s = style(rng)
     back = rng.choice(("total / len(x), hits.item()", "float(total), int(hits)", "total, hits", "round(total, 4), hits.item()"))
@@ -499,6 +507,66 @@ def data_on_device(rng: random.Random) -> str:
     return s.script("", body, PARAMETERS)
 
 
+def compile_step(rng: random.Random) -> str:
+    s = style(rng)
+    forward = rng.choice(("<model>(x[i:i + <b>])", "<model>(batch)", "<model>(x[i:i + <b>].to(device))"))
+    first = "        batch = x[i:i + <b>]\n" if "batch" in forward else ""
+    clip = rng.choice(("", "        <nn>.utils.clip_grad_norm_(<model>.parameters(), 0.5)\n"))
+    between = rng.choice(("", "", "", "        print(float(guess.sum()))\n", "        guess = guess * (i + 1)\n",
+                          "        if i > 3:\n            guess = guess * 2\n", "        guess = <torch>.tanh(guess)\n"))  # fmt: skip
+    zeroed = rng.choice((("        <opt>.zero_grad()\n", ""), ("", "        <opt>.zero_grad()\n")))
+    after = rng.choice(("", "        <losses>.append(<loss>.item())\n", "        <losses>.append(guess.mean().item())\n",
+                        "        <losses>.append(<loss>.item())\n        kept = kept * 0.9 + <loss>.detach()\n"))  # fmt: skip
+    step = (
+        f"\n{first}{zeroed[0]}        guess = {forward}\n{between}        <loss> = <F>.mse_loss(guess, y[i:i + <b>]) * 3\n{zeroed[1]}"
+        f"        <loss>.backward({rng.choice(('', '', '', 'retain_graph=True'))})\n{clip}        <opt>.step()\n"
+    )
+    if rng.random() < 0.2:  # gradients of two batches together
+        step = step.replace("        <opt>.zero_grad()\n", "").replace(
+            "        <opt>.step()\n", "        if i % 2:\n            <opt>.step()\n            <opt>.zero_grad()\n"
+        )
+    body = training(s, "<losses> = []\nkept = <torch>.zeros(())\n", step, after)
+    if rng.random() < 0.15:  # draws at random
+        body = body.replace("<nn>.Tanh()", "<nn>.Dropout(0.5)")
+    return s.script("", body, f"[<losses>, kept, {PARAMETERS}]")
+
+
+def one_step_rnn(rng: random.Random) -> str:
+    """A recurrent layer that sees one time step in each call, and carries its state; sometimes more than one."""
+    s = style(rng)
+    kind = rng.choice(("RNN", "GRU"))
+    first = rng.choice((".unsqueeze(0)", ".unsqueeze(0)", ".view(3, -1, 2)"))
+    keep = rng.choice(("hidden = hidden.detach()", "hidden = hidden.detach()", "hidden = hidden.data.clone()"))
+    body = f"""
+<torch>.manual_seed(<seed>)
+device = <dev>
+x = <torch>.randn(12, 6, 2).to(device)
+<model> = <nn>.{kind}(2, <h>).to(device)
+loss_fn = <nn>.MSELoss()
+{optimizer(s)}
+<losses> = []
+hidden = <torch>.zeros(1, 2 if ".view" in "{first}" else 6, <h>, device=device)
+for i in range(11):
+    now = x[i]{first}
+    out, hidden = <model>(now, hidden)
+    {keep}
+    <loss> = loss_fn(out.mean(2), x[i + 1].mean(1).unsqueeze(0) if out.size(0) == 1 else out.mean(2).detach() * 0.5)
+    <opt>.zero_grad()
+    <loss>.backward()
+    <opt>.step()
+    <losses>.append(<loss>.item())
+"""
+    if rng.random() < 0.8:
+        body = body.replace(
+            "x[i + 1].mean(1).unsqueeze(0) if out.size(0) == 1 else out.mean(2).detach() * 0.5", "out.mean(2) * 0.5"
+        )
+    return s.script("", body, f"[<losses>, {PARAMETERS}]")
+
+
+def compiled_steps(rng: random.Random) -> str:
+    return one_step_rnn(rng) if rng.random() < 0.25 else compile_step(rng)
+
+
 GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "autocast": plain,
     "benchmark_off": convolutions,
@@ -506,6 +574,7 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "channels_last": convolutions,
     "checkpoint_less": checkpoint_less,
     "compile": plain,
+    "compile_step": compiled_steps,
     "create_on_device": create_on_device,
     "cuda_graph": plain,
     "data_on_device": data_on_device,
@@ -524,7 +593,7 @@ GENERATORS: dict[str, Callable[[random.Random], str]] = {
     "metrics_on_device": metrics_on_device,
     "move_to_device": move_to_device,
     "no_empty_cache": no_empty_cache,
-    "persistent_workers": workers,
+    "persistent_workers": kept_workers,
     "pin_memory": loaders,
     "prefetch": workers,
     "set_to_none": set_to_none,

@@ -51,7 +51,7 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
     same = all(n in left and n in right and bytes(left[f"digest/{n}"]) == bytes(right[f"digest/{n}"]) for n in names)
     if same:
         return True, 0.0
-    scale = float(np.hypot.reduce([_size(left[n]) for n in names if n in left])) if kind == "gradients" else None
+    noise = _noise([left[n] for n in names if n in left]) if kind == "gradients" else None
     worst = 0.0
     for name in names:
         one, other = left.get(name), right.get(name)
@@ -62,15 +62,23 @@ def _apart(kind: str, left: Numbers, right: Numbers) -> tuple[bool, float | None
             continue
         if one.shape != other.shape:
             return False, None
-        worst = max(worst, _relative(one, other, scale))
+        worst = max(worst, _relative(one, other, noise))
     return False, worst
 
 
-def _relative(one: NDArray[Any], other: NDArray[Any], scale: float | None) -> float:  # of any dtype
-    """Norm of the difference over `scale` (the tensor's own norm where None); what is not finite must be alike.
+def _relative(one: NDArray[Any], other: NDArray[Any], noise: tuple[float, float] | None) -> float:  # of any dtype
+    """Norm of the difference over the tensor's own norm; what is not finite must be alike.
+
+    A difference that is not larger than the rounding of all gradients together counts as a part of them all: the gradient of a
+    bias in front of a normalisation is nothing but rounding, and has no size of its own.
 
     Not the greatest element: Adam divides a gradient by its own size, so that one of nearly nothing moves its parameter by a
     whole step in a direction that rounding decides.
+
+    Args:
+        one: the tensor of one arm.
+        other: of the other.
+        noise: norm of all tensors together, and the part of it that is rounding; None: the tensor stands for itself.
     """
     if not one.size:
         return 0.0
@@ -78,9 +86,29 @@ def _relative(one: NDArray[Any], other: NDArray[Any], scale: float | None) -> fl
     finite = np.isfinite(a) & np.isfinite(b)
     if not np.array_equal(a[~finite], b[~finite], equal_nan=True):
         return float("inf")
-    size = _size(one) if scale is None else scale
-    apart = float(np.linalg.norm(a[finite] - b[finite]))
+    apart, size = float(np.linalg.norm(a[finite] - b[finite])), _size(one)
+    if noise is not None and apart <= noise[0] * noise[1]:
+        size = noise[0]
     return apart / size if size > 0 else (0.0 if apart == 0 else float("inf"))
+
+
+def _noise(tensors: Sequence[NDArray[Any]]) -> tuple[float, float]:  # of any dtype
+    """Norm of all tensors together, and the relative rounding that their sums may have: the square root of how many terms, times
+    the unit roundoff (Higham and Mary, SIAM J. Sci. Comput. 41(5), 2019); for the terms stands how many numbers there are."""
+    whole = float(np.hypot.reduce([_size(one) for one in tensors])) if tensors else 0.0
+    count = sum(one.size for one in tensors)
+    return whole, float(np.sqrt(count)) * max((_roundoff(one) for one in tensors), default=0.0)
+
+
+def _roundoff(values: NDArray[Any]) -> float:  # of any dtype
+    """Unit roundoff of the numbers: of half precision where they were written down in single but have no more digits."""
+    if values.dtype == np.float32 and values.size:
+        bits = values[np.isfinite(values)].view(np.uint32)
+        if not np.any(bits & 0xFFFF):
+            return 2.0**-8  # bfloat16
+        if not np.any(bits & 0x1FFF):
+            return 2.0**-11  # float16
+    return float(np.finfo(values.dtype).eps) / 2 if np.issubdtype(values.dtype, np.inexact) else 0.0
 
 
 def _size(values: NDArray[Any]) -> float:  # of any dtype

@@ -17,13 +17,17 @@ _BLOCKS: Final = 40
 
 @dataclass
 class Course:
-    """One arm's training: length of each step in ns, and the losses as they came; its first step is set-up and left out."""
+    """One arm's training: length of each step in ns, and the losses as they came; its first step is set-up and left out.
+
+    `batch`: samples of a step; None: not known.
+    """
 
     ns: list[int] = field(default_factory=list)
     losses: list[float] = field(default_factory=list)
     error: str | None = None
     set_up_ns: int | None = None
     over: bool = False
+    batch: int | None = None
 
 
 def run_field(arms: Sequence[Arm], seconds: float, on_progress: Callable[[Sequence[Course]], None]) -> tuple[Course, ...]:
@@ -44,6 +48,7 @@ def run_field(arms: Sequence[Arm], seconds: float, on_progress: Callable[[Sequen
         block = max(1, round(min(budget / _BLOCKS, budget - spent) / usual)) if usual else 1
         arms[which].tell(Command(block, losses=True))
         report = arms[which].hear(alternation.FIRST_STEP_S)
+        course.batch = report.batch or course.batch
         if course.set_up_ns is None and report.end is None:
             course.set_up_ns = sum(report.ns)
             continue

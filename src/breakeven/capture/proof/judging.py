@@ -8,8 +8,8 @@ from typing import Final
 
 from breakeven.results.proof import Difference, Equality, Proof
 
-#: A speed-up has to exceed this with its whole interval: less is not worth a changed script; assumed.
-LEAST: Final = 1.01
+#: What a speed-up has to exceed with its whole interval: the interval alone decides, however small the gain.
+SAME_SPEED: Final = 1.0
 
 
 def equality_of(
@@ -44,11 +44,11 @@ def judged(proof: Proof, equality: Equality, faster: bool) -> Proof:
     if proof.speedup is None:
         return replace(proof, kept=not faster)
     busy = proof.cpu_speedup
-    gains = proof.speedup.low > LEAST or (busy is not None and busy.low > LEAST and proof.speedup.mid > LEAST)
+    gains = proof.speedup.low > SAME_SPEED or (busy is not None and busy.low > SAME_SPEED and proof.speedup.mid > SAME_SPEED)
     if gains or not faster:
         where = "" if gains else "; its speed here decides nothing for another device"
         return replace(proof, kept=True, reason=f"it computes the same{' and is faster' if gains else where}")
-    slower = proof.speedup.high < 1.0
+    slower = proof.speedup.high < SAME_SPEED
     return replace(proof, kept=False, reason="it is slower" if slower else "it is not measurably faster")
 
 

@@ -38,6 +38,7 @@ class Report:
         optimizer_ns: as asked: processor time of each optimizer's step, in order.
         end: how the script ended (`ScriptEnd.how`); None: it waits for the next command.
         text: how, in words.
+        batch: samples of a step, where losses were asked for and it could be told; None: it is not known.
     """
 
     step: int
@@ -47,3 +48,4 @@ class Report:
     optimizer_ns: tuple[int, ...] = ()
     end: str | None = None
     text: str = ""
+    batch: int | None = None

@@ -18,7 +18,7 @@ import torch
 from breakeven.capture.proof.messages import Command, Report
 from breakeven.capture.proof.watch import Watch
 from breakeven.capture.request import ChildSpec, Order, ScriptEnd
-from breakeven.capture.series import Series
+from breakeven.capture.series import Batch, Series
 from breakeven.capture.steps import BACKWARD, KINDS, LOOP
 from breakeven.capture.timing import OPTIMIZERS
 
@@ -31,6 +31,7 @@ class Proving:
 
     def __init__(self, spec: ChildSpec, order: Order, clock: Callable[[], int]) -> None:
         self.order, self.clock, self.pid = order, clock, os.getpid()
+        self.warnings: list[str] = []
         self.watch = Watch(spec.folder, order.bytes_per_step)
         self.step = 0
         self._series: Series | None = None
@@ -41,6 +42,9 @@ class Proving:
         self._cpu: list[int] = []
         self._losses: list[float] = []
         self._began = self._cpu_began = self._passed = 0
+        self.batch = Batch()
+        self.look_at_batch: Callable[[], object] = lambda: None
+        self._looks = False
         self.words: Collection[str] = ()  # every name that the user's source spells
 
     def begin(self) -> None:
@@ -89,7 +93,7 @@ class Proving:
     def _say(self, end: str | None, text: str) -> None:
         losses = self.watch.taken() if self._command.losses else []
         spent = self.watch.spent() if self._command.optimizers else []
-        report = Report(self.step, tuple(self._ns), tuple(self._cpu), tuple(losses), tuple(spent), end, text)
+        report = Report(self.step, tuple(self._ns), tuple(self._cpu), tuple(losses), tuple(spent), end, text, self.batch.size)
         data = msgspec.json.encode(report) + b"\n"
         while data:
             data = data[os.write(self.order.reports, data) :]
@@ -106,6 +110,9 @@ class Proving:
         self.watch.compare(self._command.compare)
         if self._command.losses:
             self.watch.follow(True)
+            if not self._looks:
+                self._looks = True
+                self.look_at_batch()
         if self._command.optimizers:
             self.watch.time_optimizers()
         self.watch.forget()

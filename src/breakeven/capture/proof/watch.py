@@ -5,6 +5,7 @@ Child process only. While nobody compares, nothing of this is in the script's wa
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import io
 import time
@@ -59,6 +60,31 @@ class Watch:
         elif not on and self._backward is not None:
             torch.autograd.backward = self._backward
             self._backward = None
+
+    def hear_compiled(self) -> None:
+        """From now on the single numbers that a compiled function hands back count as losses where a backward pass is within it:
+        what is compiled calls no function of Python's that could be heard."""
+        ordinary: Any = torch.compile  # its many forms
+
+        def compiled(model: Any = None, **options: Any) -> Any:  # as `torch.compile`: a function, a module, or a decorator
+            if model is None:
+                return lambda given: compiled(given, **options)
+            made = ordinary(model, **options)
+            if isinstance(model, torch.nn.Module):
+                return made
+
+            @functools.wraps(made)
+            def called(*args: Any, **kwargs: Any) -> Any:  # passed on as they are
+                known = len(self.losses)
+                out = made(*args, **kwargs)
+                if self._backward is not None and len(self.losses) == known:
+                    given = out if isinstance(out, tuple | list) else (out,)
+                    self._note([t for t in given if isinstance(t, torch.Tensor) and t.numel() == 1 and not t.requires_grad])
+                return out
+
+            return called
+
+        torch.compile = compiled
 
     def time_optimizers(self) -> None:
         """Begin timing every optimizer's step, to the end of this process."""

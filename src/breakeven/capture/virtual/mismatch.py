@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -10,6 +12,7 @@ from breakeven.capture.virtual import facts
 from breakeven.capture.virtual.calls import DEVICE, tensors
 from breakeven.capture.virtual.marks import CUDA
 from breakeven.capture.virtual.plans import Plan
+from breakeven.operands import Operand, in_words, operands
 
 if TYPE_CHECKING:
     from breakeven.capture.virtual.recorder import Recorder
@@ -42,12 +45,32 @@ def note(recorder: Recorder, name: str, strays: list[torch.Tensor], text: str) -
         RuntimeError: with `text`, unless the session repairs.
     """
     shapes = [list(s.shape) for s in strays]
+    found = _operands(recorder)
     recorder.notes.here(
         facts.DEVICE_MISMATCH, f"{name} was given a tensor on the CPU and one on {DEVICE}: {text.splitlines()[0]}",
-        op=name, shapes=shapes, error=text,
+        op=name, shapes=shapes, error=text, operands=in_words(found),
+        made=[[one.file, one.line, one.text] for one in found if one.device == "cpu" and one.line is not None],
     )  # fmt: skip
     if not recorder.repair:
         raise RuntimeError(text)
+
+
+def _operands(recorder: Recorder) -> tuple[Operand, ...]:
+    """The names on the user's line that is running, and where each got its tensor."""
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and not recorder.sites.is_users(frame.f_code):
+        frame = frame.f_back
+    if frame is None:
+        return ()
+
+    def placed(thing: object) -> str | None:
+        if isinstance(thing, torch.nn.Module):
+            thing = next(iter((*thing.parameters(), *thing.buffers())), None)
+        if not isinstance(thing, torch.Tensor):
+            return None
+        return DEVICE if recorder.is_cuda(thing) else "cpu"
+
+    return operands(frame, frame.f_lineno, placed, recorder.sites.is_users_file)
 
 
 def message(recorder: Recorder, plan: Plan, args: Any, kwargs: dict[str, Any]) -> str:  # Any: any operation

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -14,6 +14,11 @@ from breakeven.capture.virtual.notes import Notes
 from breakeven.capture.virtual.patches import Patches
 from breakeven.capture.virtual.plans import Plan
 from breakeven.capture.virtual.recorder import Recorder
+
+#: An index counts as padding, where nobody says so, if it ends this part of the sequences, one of them more than once …
+_ENDED: Final = 0.5
+#: … and stands among at most this part of what comes before: a word of a large vocabulary may have its number.
+_INSIDE: Final = 0.01
 
 
 @dataclass
@@ -87,10 +92,14 @@ class Padding:
         return pack_padded_sequence
 
     def _embedding(self, plan: Plan, args: Any, kwargs: Any, began: int) -> Any:  # Any: any operation
-        """A look-up with a `padding_idx`: its indices tell what is padding (below the mode: nothing here is recorded)."""
+        """A look-up: its indices tell what is padding (below the mode: nothing here is recorded)."""
         out = self._recorder.common(plan, args, kwargs, began)
         indices, index = args[1], args[2] if len(args) > 2 else kwargs.get("padding_idx", -1)
-        if self._is_watched() and isinstance(index, int) and index >= 0 and indices.dim() == 2 and indices.numel():
+        if not self._is_watched() or not isinstance(index, int) or indices.dim() != 2 or not indices.numel():
+            return out
+        if index < 0:
+            self._unnamed(indices)
+        else:
             axis = _time_axis(indices == index)
             if axis is not None:
                 real = indices != index
@@ -99,6 +108,16 @@ class Padding:
                     self._recorder.sites.here(), indices.numel(), int(lengths.sum()), int(indices.shape[axis]), int(lengths.max())
                 )
         return out
+
+    def _unnamed(self, indices: torch.Tensor) -> None:
+        """A look-up that was told no `padding_idx`: an index that fills the ends of sequences of different lengths is one."""
+        for axis in (1, 0):
+            for flipped in (False, True):
+                lengths = _lengths(indices.flip(axis) if flipped else indices, axis)
+                if lengths is not None:
+                    real, most = int(lengths.sum()), int(lengths.max())
+                    self._add(self._recorder.sites.here(), indices.numel(), real, int(indices.shape[axis]), most)
+                    return
 
     def _is_watched(self) -> bool:
         return self._recorder.is_mine() and self._recorder.rows is not None and not self._recorder.off
@@ -115,3 +134,23 @@ def _time_axis(padded: torch.Tensor) -> int | None:
         if bool((second >= first).all()) or bool((second <= first).all()):
             return axis
     return None
+
+
+def _lengths(indices: torch.Tensor, axis: int) -> torch.Tensor | None:
+    """Lengths of sequences without the index that fills their ends; None: no index does, or all are of one length.
+
+    Args:
+        indices: shape (batch, time) or (time, batch).
+        axis: of time.
+    """
+    filler = indices.select(axis, -1).mode().values
+    real = indices != filler
+    place = torch.arange(1, indices.shape[axis] + 1).unsqueeze(1 - axis)
+    lengths = (real * place).amax(axis)
+    kept = int(lengths.sum())
+    inside = kept - int(real.sum())
+    fills = indices.shape[axis] - lengths
+    ended = float((fills > 0).float().mean())
+    if ended < _ENDED or int(fills.max()) < 2 or inside > _INSIDE * kept or int(lengths.min()) < 1:
+        return None
+    return lengths if bool((lengths != lengths[0]).any()) else None

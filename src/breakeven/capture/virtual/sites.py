@@ -44,7 +44,10 @@ class Sites:
 
     def is_users(self, code: CodeType) -> bool:
         """Whether this code was written by the user."""
-        file = code.co_filename
+        return self.is_users_file(code.co_filename)
+
+    def is_users_file(self, file: str) -> bool:
+        """Whether a file is the user's."""
         return not (file.startswith("<") or os.path.abspath(file).startswith(self._foreign))
 
     def at(self, number: int) -> Site | None:

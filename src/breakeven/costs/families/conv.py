@@ -6,7 +6,7 @@ from collections.abc import Container, Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted, ramp, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, uncached, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -50,7 +50,7 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     The terms: the arithmetic, by kind of filter (1 × 1 plain, 3 × 3 at stride 1 maybe Winograd, else lowered); the same in
     whole tiles and waves, in patches, in padded channels; what a small side costs; traffic; the chain of the reduction; a kernel.
     """
-    peak, size = r.matrix[dtype], float(ITEM_SIZE[dtype])
+    peak, size = r.convolving(dtype), float(ITEM_SIZE[dtype])
     p = x.maximum(x.ceil((c["h"] + 2.0 * c["pad_h"] - c["r"] + 1.0) / c["stride_h"]), 1.0)
     q = x.maximum(x.ceil((c["w"] + 2.0 * c["pad_w"] - c["s"] + 1.0) / c["stride_w"]), 1.0)
     n, channels, k = c["n"], c["c"], c["k"]
@@ -103,7 +103,10 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
     }
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
     coordinates = (kind, x.log2(rows), x.log2(k), x.log2(depth))
-    return Part(variant, compute, traffic, fixed, coordinates, flops / r.ceiling(dtype) / x.minimum(_WINOGRAD, area), kind=kind)
+    touched = n * channels * x.minimum(c["h"], p * c["r"]) * x.minimum(c["w"], q * c["s"])  # strides may skip the others
+    fewest = flops * (peak / r.matrix[dtype] / r.ceiling(dtype)) / x.minimum(_WINOGRAD, area)
+    least = x.maximum(fewest, uncached(x, (touched + rows * k + k * depth) * size, r))
+    return Part(variant, compute, traffic, fixed, coordinates, least, kind=kind)
 
 
 def _in_patches(

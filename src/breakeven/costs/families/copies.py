@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted
+from breakeven.costs.families.part import Part, Wanted, uncached
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 
@@ -36,7 +36,7 @@ def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Va
         memory = 2.0 * moved / r.bandwidth
         traffic = {"bytes": memory}
         fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0)}
-        return [Part(op, {}, traffic, fixed, (), x.where(2.0 * moved > 2.0 * r.cache_bytes, memory, 0.0))]
+        return [Part(op, {}, traffic, fixed, (), uncached(x, 2.0 * moved, r))]
     link = moved / r.link
     traffic = {
         "bytes": link,

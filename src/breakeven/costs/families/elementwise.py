@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted
+from breakeven.costs.families.part import Part, Wanted, uncached
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -48,8 +48,7 @@ def stream(x: Arithmetic, variant: str, moved: Values, elements: Values, dtype: 
     }
     compute = {"elements": elements / r.vector[dtype]} if variant.startswith(_MANY) else {}
     fixed = {"kernel": 1.0, "ramp": memory / (memory + 1.0), "ramp3": memory / (memory + 3.0)}
-    least = x.where(moved > 2.0 * r.cache_bytes, memory, 0.0)
-    return Part(variant, compute, traffic, fixed, (x.log2(x.maximum(moved, 1.0)),), least)
+    return Part(variant, compute, traffic, fixed, (x.log2(x.maximum(moved, 1.0)),), uncached(x, moved, r))
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:

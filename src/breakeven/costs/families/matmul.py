@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import elementwise
-from breakeven.costs.families.part import Part, Wanted, ramp, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, uncached, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -81,7 +81,8 @@ def product(
     fixed = {"kernel": 1.0, "ramp": ramp(flops * peak, (left + right + out) * r.bandwidth), "depth": k * 1e-3}
     place = (x.log2(b), x.log2(m), x.log2(n), x.log2(k))
     kind = x.where(flops >= _LONG, 0, x.where(flops >= _SHORT, 1, 2))
-    found = Part(variant, compute, traffic, fixed, place, flops / r.ceiling(dtype), kind=kind)
+    least = x.maximum(flops / r.ceiling(dtype), uncached(x, b * (m * k + k * n + m * n) * size, r))
+    found = Part(variant, compute, traffic, fixed, place, least, kind=kind)
     vector = (b == 1.0) & ((m == 1.0) | (n == 1.0))
     if not x.some(vector):
         return found

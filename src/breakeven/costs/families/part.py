@@ -6,6 +6,7 @@ from collections.abc import Callable, Container, Mapping
 from typing import Final, NamedTuple, TypeAlias
 
 from breakeven.costs.arithmetic import Arithmetic, Values
+from breakeven.costs.rates import Rates
 
 #: Names of the terms that have a weight, by variant: the dear ones among the others need not be worked out.
 Wanted: TypeAlias = Callable[[str], Container[str]]
@@ -72,3 +73,8 @@ def waves(x: Arithmetic, tiles: Values, tile_us: Values, flops_us: Values, sms: 
         sms: multiprocessors.
     """
     return SMOOTH * flops_us + (1.0 - SMOOTH) * x.ceil(tiles / sms) * tile_us * sms
+
+
+def uncached(x: Arithmetic, moved: Values, r: Rates) -> Values:
+    """µs that so many bytes take at the memory's data-sheet rate, where no cache can hold half of them; else nothing."""
+    return x.where(moved > 2.0 * r.cache_bytes, moved / r.bandwidth, 0.0)

@@ -7,7 +7,7 @@ from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
 from breakeven.costs.families import matmul
-from breakeven.costs.families.part import Part, Wanted, ramp, waves
+from breakeven.costs.families.part import Part, Wanted, ramp, uncached, waves
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -31,6 +31,8 @@ AXES: Final[Mapping[str, tuple[Axis, ...]]] = {
 #: Time steps until clocks and caches have settled: on a V100 the first few hundred cost about 3 ms more (DeepBench, 187 against
 #: 1500).
 _FIRST: Final = 200.0
+#: MHz at which what takes a number of cycles is counted: dependent reads, barriers and start-ups are slow where the clock is.
+_CLOCK: Final = 1500.0
 #: Tiles of (batch × gates·hidden) in one time step.
 _TILES: Final = ((16, 128), (32, 64), (32, 128), (64, 64), (128, 64), (128, 128))
 
@@ -63,16 +65,17 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
         "states": states,
         "states_of_gates": states * gates,
     }
-    depth = steps * hidden * 1e-3
+    cycles = _CLOCK / r.clock_mhz
+    depth = steps * hidden * 1e-3 * cycles
     work, moved = flops * peak / steps, (read + states) * r.bandwidth / steps
     step = ramp(work, moved)
     fixed = {
         "kernel": 1.0,
         "ramp": ramp(work * steps, moved * steps),
         "steps": steps,
-        "ramp_steps": steps * step,
-        f"ramp_steps_{op}": steps * step,
-        "steps_wide": steps * (hidden / 1024.0) ** 0.5,
+        "ramp_steps": steps * step * cycles,
+        f"ramp_steps_{op}": steps * step * cycles,
+        "steps_wide": steps * cycles * (hidden / 1024.0) ** 0.5,
         "depth": depth,
         "depth_gru": depth if op == "gru" else 0.0,
         "first_steps": x.minimum(steps, _FIRST) * step,
@@ -81,7 +84,8 @@ def chain(x: Arithmetic, op: str, direction: str, c: Mapping[str, Values], dtype
         for height, width in ((64, 64), (128, 128)):
             tiles = x.ceil(gates * hidden / height) * x.ceil(hidden / width)
             compute[f"at_once{height}x{width}"] = waves(x, tiles, 2.0 * height * width * steps * batch / peak, flops, r.sms)
-    return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), flops / r.ceiling(dtype))
+    least = x.maximum(flops / r.ceiling(dtype), uncached(x, weights + steps * batch * hidden * size, r))
+    return Part(f"recurrent.{direction}", compute, traffic, fixed, (x.log2(batch), x.log2(hidden)), least)
 
 
 def parts(x: Arithmetic, op: str, direction: str, dtype: str, c: Mapping[str, Values], r: Rates, wanted: Wanted) -> list[Part]:

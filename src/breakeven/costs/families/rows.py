@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from breakeven.costs.arithmetic import Arithmetic, Values
-from breakeven.costs.families.part import Part, Wanted
+from breakeven.costs.families.part import Part, Wanted, uncached
 from breakeven.costs.rates import Rates
 from breakeven.costs.table import Axis
 from breakeven.units import ITEM_SIZE
@@ -50,7 +50,7 @@ def kernel(x: Arithmetic, variant: str, c: Mapping[str, Values], moves: float, d
         "ramp5": memory / (memory + 5.0),
     }
     compute = {"elements": elements / r.vector[dtype]}
-    least = x.where(moves * elements * size > 2.0 * r.cache_bytes, memory, 0.0)
+    least = uncached(x, moves * elements * size, r)
     return Part(variant, compute, traffic, fixed, (x.log2(rows), x.log2(cols)), least)
 
 

@@ -18,12 +18,12 @@ from breakeven.diagnose.host_state import CAUSES
 from breakeven.diagnose.imported.first_calls import with_set_up
 from breakeven.diagnose.imported.seen import Seen
 from breakeven.diagnose.imported.steps import Steps, steps_of
-from breakeven.diagnose.kernel_limits import device_causes
+from breakeven.diagnose.kernel_limits import causes_on
 from breakeven.results.records import Interval, Share
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.stats import estimate
 from breakeven.timeline import Timeline, queries, schema
-from breakeven.timeline.coded import Coded, coded
+from breakeven.timeline.coded import Coded
 from breakeven.timeline.intervals import Intervals, Ints, piece_of
 from breakeven.timeline.schema import Kind
 from breakeven.timeline.timeline import column
@@ -137,7 +137,7 @@ class TraceEvidence:
     @cached_property
     def device_causes(self) -> Coded:
         """Account's cause of each event of the device."""
-        return coded(device_causes(self.timeline.events[self.on_device.at]))
+        return causes_on(self.timeline, self.on_device.at)
 
     @cached_property
     def kernels(self) -> int:

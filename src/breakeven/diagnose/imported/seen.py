@@ -50,6 +50,10 @@ class Seen:
             holds[code] = pattern.search(names.values[code]) is not None
         return self.where(holds[codes])
 
+    def containing(self, *parts: str) -> Seen:
+        """Those whose names hold one of these parts, in lower case or not."""
+        return self.where(self.timeline.names.containing(*parts)[self.at])
+
     @property
     def start(self) -> Ints:
         """Their starts, ns."""

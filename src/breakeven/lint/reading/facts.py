@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from dataclasses import dataclass, field
 
-from breakeven.lint.reading.values import Duration, Tensor
+from breakeven.lint.reading.values import Tensor
 
 
 @dataclass(eq=False)
@@ -84,8 +84,3 @@ class Facts:
     def of(self, *kinds: str) -> list[Event]:
         """The events of these kinds, in the order of the reading."""
         return [event for event in self.events if event.kind in kinds]
-
-
-def timing_of(facts: Facts, duration: Duration) -> Timing:
-    """The record behind a duration."""
-    return facts.timings[duration.event]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import linecache
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from breakeven.errors import UnknownDevice
+from breakeven.fallbacks import Fallback
 from breakeven.machine.gpus import find_gpu
 from breakeven.measure.backends.cpu import Cpu
 from breakeven.measure.probe import usable_cores
-from breakeven.results.records import Finding
+from breakeven.results.records import Finding, Site
 
 #: Elements of a tensor that are looked at, and passes over them that are timed.
 _LOOKED: Final = 1 << 20
@@ -105,6 +107,13 @@ def memory(device: str) -> Iterator[Finding | None]:
         free, total = torch.cuda.mem_get_info(device)
         ours = torch.cuda.memory_reserved(device) - torch.cuda.memory_allocated(device)  # PyTorch's own reserve
         yield _full(device, device, free + ours, total)
+
+
+def fallen_back(fallback: Fallback) -> Finding:
+    """An operation that a Mac's GPU handed to the CPU."""
+    file, line = fallback.file, fallback.line
+    sites = (Site(file, line, linecache.getline(file, line).strip()),) if file is not None and line is not None else ()
+    return Finding("cpu_fallback", "mps", "copy", None, fallback.sentence, sites, ("use_cpu",))
 
 
 def _full(device: str, where: str, left: int, total: int) -> Finding | None:

@@ -100,7 +100,7 @@ class Clocks:
             code = frame.f_code
             known = users.get(id(code))
             if known is None:
-                known = users[id(code)] = (code, self._is_users(code))
+                known = users[id(code)] = (code, self.is_users(code.co_filename))
             if known[1] and threading.get_ident() == self._thread:
                 return self._read(real, code, frame.f_lineno)
             return real()
@@ -137,8 +137,8 @@ class Clocks:
         region.true_ns.append(true_ns - before.at_ns if before.waited and now.waited else None)
         region.steps.append((before.steps, now.steps))
 
-    def _is_users(self, code: CodeType) -> bool:
-        file = code.co_filename
+    def is_users(self, file: str) -> bool:
+        """Whether a file is the user's own: not Python's, not of what is installed, not of this package."""
         return not file.startswith(("<frozen", "<string>")) and not file.startswith(self._libraries)
 
 

@@ -25,11 +25,12 @@ class Ears:
         loss: the latest root of a backward pass, if it is a single number.
     """
 
-    def __init__(self, rhythm: Rhythm, on_edge: Callable[[int], None], rounds: bool) -> None:
+    def __init__(self, rhythm: Rhythm, on_edge: Callable[[int], None]) -> None:
         self.rhythm, self.on_edge = rhythm, on_edge
-        self.rank = ROUND if rounds else STEP
+        self.rank = STEP
         self.optimizers: list[Any] = []  # torch's
         self.loss: Any = None  # a tensor
+        self._only: Any = None  # the one optimizer that ends each step: the usual case, and a short way for it
         self._seen: set[int] = set()
         self._stack = ExitStack()
         self._thread = 0
@@ -48,6 +49,11 @@ class Ears:
     def __exit__(self, *error: object) -> None:
         self._stack.close()
 
+    def hear_rounds(self) -> None:
+        """The watch itself is looped over from here on: its rounds are the steps, unless the user marks them."""
+        if self.rank == STEP:
+            self.rank, self._only = ROUND, None
+
     def fetched(self, took: int) -> None:
         """The watched loop waited for its next value."""
         self.rhythm.input(took)
@@ -65,13 +71,17 @@ class Ears:
     def _after(self, optimizer: Any, _args: Any, _kwargs: Any) -> None:  # as torch calls it
         if threading.get_ident() != self._thread:
             return
+        if optimizer is self._only:
+            self.on_edge(self.rhythm.edge(OPTIMIZER))
+            return
         key = id(optimizer)
         if key not in self._seen:
             self._seen.add(key)
             if all(known is not optimizer for known in self.optimizers):
                 self.optimizers.append(optimizer)
+                self._only = optimizer if self.rank == STEP and len(self.optimizers) == 1 else None
                 if self.rhythm.open is None and self.rank == STEP:
-                    self.rhythm.open = self.rhythm.began
+                    self.rhythm.opened(self.rhythm.began)
         if self.rank == STEP and key == id(self.optimizers[-1]):
             self.on_edge(self.rhythm.edge(OPTIMIZER))
             self._seen.clear()
@@ -99,10 +109,10 @@ class Ears:
 
         base: Any = dataloader._BaseDataLoaderIter  # a private class
         fetch, rhythm = base.__next__, self.rhythm
-        if self.rank == ROUND:
-            return  # the watched loop is where input is waited for
 
         def following(iterator: Any) -> Any:  # a loader's iterator, and whatever it yields
+            if self.rank == ROUND:  # the watched loop is where input is waited for
+                return fetch(iterator)
             began = rhythm.clock()
             out = fetch(iterator)
             rhythm.input(rhythm.clock() - began)
@@ -113,7 +123,7 @@ class Ears:
     def mark(self) -> None:
         """The user's own mark: a step begins, and the one before ends."""
         if self.rank != MARK:
-            self.rank = MARK
+            self.rank, self._only = MARK, None
             self.rhythm.leave()
         self.on_edge(self.rhythm.edge(REST if self._seen else FORWARD))
         self._seen.clear()

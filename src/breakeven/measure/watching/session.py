@@ -2,31 +2,30 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack
-from typing import Any, Final, TypeVar
+from time import perf_counter_ns  # the real one: a watch puts its own in the module
+from typing import Any, TypeVar
 
 import numpy as np
 
 from breakeven.errors import BreakevenError
+from breakeven.fallbacks import Fallback, listen
 from breakeven.measure.backends.cpu import Cpu
 from breakeven.measure.backends.protocol import Backend
 from breakeven.measure.known import find_backend
-from breakeven.measure.watching.checks import checks
+from breakeven.measure.watching.checks import checks, fallen_back
 from breakeven.measure.watching.clocks import Clocks
-from breakeven.measure.watching.ears import Ears
+from breakeven.measure.watching.ears import ROUND, Ears
+from breakeven.measure.watching.meeting import meeting
 from breakeven.measure.watching.rhythm import PARTS, Rhythm
 from breakeven.measure.watching.traps import traps
 from breakeven.results.records import Finding, Interval, Share
 from breakeven.results.watching import Watched
-from breakeven.stats.estimate import estimate
+from breakeven.stats.estimate import median_interval
 from breakeven.units import NS_PER_MS, NS_PER_S
 
 T = TypeVar("T")
-
-#: What PyTorch says where tensors of two devices meet.
-_MEET: Final = "to be on the same device"
 
 
 class Session:
@@ -37,43 +36,46 @@ class Session:
         every_ns: time between two calls of `on_look`.
         on_look: told at a step's edge that it is time to look.
         backend: the device; None: found by the first optimizer's parameters.
-        loader: what is looped over, where there is something.
+        loader: what is looped over, where there is something: by its rounds a step ends where the watch itself is looped over.
     """
 
     def __init__(
         self, names: dict[str, Any], every_ns: int, on_look: Callable[[], None], backend: Backend | None, loader: object
     ) -> None:  # the caller's globals hold anything
         self.backend: Backend | None = backend
-        self.rhythm = Rhythm((backend or Cpu()).clock_ns)
-        self.ears = Ears(self.rhythm, self._edge, rounds=loader is not None)
+        self.rhythm = Rhythm(backend.clock_ns if backend is not None else perf_counter_ns)
+        self.ears = Ears(self.rhythm, self._edge)
         self.clocks = Clocks(self.rhythm, names)
         self._every_ns, self._on_look = every_ns, on_look
         self._look_at = self.rhythm.began + every_ns
         self._workers = int(getattr(loader, "num_workers", 0) or 0)
         self._stack = ExitStack()
         self._meeting: Finding | None = None
+        self._fallbacks: list[Fallback] = []
         self._found: tuple[Finding, ...] = ()
         if backend is not None and backend.asynchronous:
-            self.rhythm.synchronise = backend.synchronise
+            self.rhythm.waits_by(backend.synchronise)
 
     def __enter__(self) -> Session:
         self.rhythm.leave()
         self.rhythm.began = self.rhythm.mark if not self.rhythm.steps else self.rhythm.began
         self._stack.enter_context(self.ears)
         self._stack.enter_context(self.clocks)
+        self._stack.callback(listen(self.clocks.is_users, self._fallbacks.append))
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> None:
         self._stack.close()
         if error is None:  # a device that has failed may not be waited for
             self.rhythm.leave()
-        if error is not None and _MEET in str(error):
-            self._meeting = _meeting(error, self._device())
+        if error is not None:
+            self._meeting = meeting(error, self._device(), self.clocks.is_users)
         self._found = checks(self._device(), self._name(), self.ears.optimizers, self._workers)
 
     def through(self, values: Iterable[T]) -> Iterator[T]:
         """The values of a loop, each round a step."""
         clock, ears = self.rhythm.clock, self.ears
+        ears.hear_rounds()
         following = iter(values)
         first = True
         while True:
@@ -87,8 +89,8 @@ class Session:
                 return
             if first:
                 first = False
-                if self.ears.rank == 1:
-                    self.rhythm.open = began
+                if ears.rank == ROUND:
+                    self.rhythm.opened(began)
             ears.fetched(clock() - began)
             yield value
 
@@ -98,7 +100,8 @@ class Session:
         steady = rhythm.usual()
         device = self._device()
         found = traps(self.clocks.regions.values(), device, steady, rhythm.first_ns)
-        findings = (*((self._meeting,) if self._meeting else ()), *found, *self._found)
+        fallen = (fallen_back(one) for one in dict.fromkeys(self._fallbacks))
+        findings = (*((self._meeting,) if self._meeting else ()), *found, *self._found, *fallen)
         return Watched(
             device=device if rhythm.steps else None, steps=rhythm.steps, step_ms=_interval(steady),
             first_ms=None if rhythm.first_ns is None else rhythm.first_ns / NS_PER_MS, parts=self._parts(steady),
@@ -125,7 +128,7 @@ class Session:
         except BreakevenError:  # a device that there is no stopwatch for
             self.backend = Cpu()
         if self.backend.asynchronous:
-            self.rhythm.synchronise = self.backend.synchronise
+            self.rhythm.waits_by(self.backend.synchronise)
 
     def _device(self) -> str:
         return self.backend.device if self.backend is not None else "cpu"
@@ -150,14 +153,6 @@ class Session:
 def _interval(steady: list[float]) -> Interval | None:
     if not steady:
         return None
-    found = estimate(steady, skip_warmup=False)
-    return Interval(found.low / NS_PER_MS, found.mid / NS_PER_MS, found.high / NS_PER_MS)
-
-
-def _meeting(error: BaseException, device: str) -> Finding:
-    from breakeven.results.records import Site
-
-    frame = traceback.extract_tb(error.__traceback__)
-    last = next((f for f in reversed(frame) if "site-packages" not in f.filename and f.lineno), None)
-    sites = (Site(last.filename, last.lineno or 0, last.line or ""),) if last is not None else ()
-    return Finding("device_mismatch", device, "other", None, str(error).splitlines()[0], sites, ("move_to_device",))
+    samples = np.array(steady)
+    low, high = median_interval(samples)
+    return Interval(low / NS_PER_MS, float(np.median(samples)) / NS_PER_MS, high / NS_PER_MS)

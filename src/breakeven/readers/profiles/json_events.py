@@ -14,58 +14,8 @@ from typing import Any, Final, TypeVar
 import msgspec
 
 from breakeven.errors import InputError
+from breakeven.readers.profiles.event_records import NOT_DECODED, Entry, Loose, entries_of, one_of, tightened
 from breakeven.readers.profiles.files import CutShort
-
-#: A value that profilers write as a number, and some as text.
-Number = int | float | str | None
-
-
-class Arguments(msgspec.Struct, gc=False):
-    """Arguments of an event that anything here makes use of; all others are passed over. Numbers that are missing are -1."""
-
-    correlation: Number = -1
-    device: Number = -1
-    stream: Number = -1
-    bytes: Number = -1
-    grid: list[int] | None = None
-    block: list[int] | None = None
-    occupancy: Number = msgspec.field(default=None, name="est. achieved occupancy %")
-    step_num: Number = -1
-    name: str | None = None
-    hlo_op: str | None = None
-    hlo_module: str | None = None
-
-
-class _Id(msgspec.Struct, gc=False):
-    """What a call of the runtime is asked for."""
-
-    correlation: Number = -1
-
-
-class Event(msgspec.Struct, gc=False):
-    """One entry of `traceEvents`; times in microseconds, arguments as text: few events' are ever looked at."""
-
-    ph: str = ""
-    cat: str = ""
-    name: str = ""
-    pid: int | str | None = None
-    tid: int | str | None = None
-    ts: float | None = None
-    dur: float | None = None
-    args: msgspec.Raw = msgspec.Raw()
-
-
-class _Loose(msgspec.Struct, gc=False):
-    """The same where types are not as they should be (Any: whatever the file holds)."""
-
-    ph: Any = ""
-    cat: Any = ""
-    name: Any = ""
-    pid: Any = None
-    tid: Any = None
-    ts: Any = None
-    dur: Any = None
-    args: msgspec.Raw = msgspec.Raw()
 
 
 @dataclass
@@ -89,13 +39,6 @@ class Document:
 
 _One = TypeVar("_One")
 
-_STRICT: Final = msgspec.json.Decoder(list[Event])
-_LOOSE: Final = msgspec.json.Decoder(list[_Loose])
-_ONE: Final = msgspec.json.Decoder(_Loose)
-_ARGUMENTS: Final = msgspec.json.Decoder(Arguments)
-_FIELDS: Final = msgspec.json.Decoder(dict[str, msgspec.Raw])
-_ONE_ID: Final = msgspec.json.Decoder(_Id)
-
 #: Between two events. The keys that an event may begin with keep it from matching in most nested objects; a wrong place is
 #: found out, since neither side of it decodes.
 _BETWEEN: Final = re.compile(rb'\}\s*,\s*(?=\{\s*(?:"(?:ph|name|cat|ts|pid|tid|args|dur)"|\}))')
@@ -116,7 +59,7 @@ _TRIES: Final = 4
 _DEEPEST: Final = 16
 
 
-def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], document: Document | None = None) -> Document:
+def read_events(blocks: Iterator[bytes], take: Callable[[Sequence[Entry]], None], document: Document | None = None) -> Document:
     """Hand every event of a Chrome trace to `take`, batch by batch.
 
     Args:
@@ -130,10 +73,15 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     document = Document() if document is None else document
     text = _Text(blocks, document)
     head = _head(text)
-    rest = b""
+    buffer, rest = bytearray(b"["), b""
     while (block := text.more()) is not None:
-        buffer = bytearray().join((b"[", rest, block))
-        rest = bytes(memoryview(buffer)[_whole_events(buffer, len(rest), document, take) :])
+        end = 1 + len(rest) + len(block)
+        if end > len(buffer):
+            buffer = bytearray(end + _RUN)
+        with memoryview(buffer) as view:  # the same bytes again and again: fresh ones cost more than the copy
+            view[:1], view[1 : end - len(block)], view[end - len(block) : end] = b"[", rest, block
+            with view[:end] as filled:
+                rest = bytes(filled[_whole_events(filled, len(rest), document, take) :])
         if len(rest) > _LONG_EVENT:
             rest = _squeezed(rest)
         if len(rest) > _MOST_EVENT:
@@ -141,43 +89,6 @@ def read_events(blocks: Iterator[bytes], take: Callable[[list[Event]], None], do
     tail = _last_events(rest, document, take)
     document.header = _header(head, tail, document)
     return document
-
-
-def arguments_of(events: Sequence[Event]) -> list[Arguments]:
-    """The arguments of some events; where one of them has a type that it should not have, it counts as missing."""
-    try:
-        return list(map(_ARGUMENTS.decode, [e.args for e in events]))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return [_arguments(e.args) for e in events]
-
-
-def correlations_of(events: Sequence[Event]) -> list[Number]:
-    """The correlation ids of some events; -1: none."""
-    try:
-        return [one.correlation for one in map(_ONE_ID.decode, [e.args for e in events])]
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return [_arguments(e.args).correlation for e in events]
-
-
-def _arguments(text: msgspec.Raw) -> Arguments:
-    """The arguments that have the types they should have."""
-    try:
-        return _ARGUMENTS.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        pass
-    good = {}
-    try:
-        given = _FIELDS.decode(text)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-        return Arguments()
-    known = {f.encode_name: f for f in msgspec.structs.fields(Arguments)}
-    for key, value in given.items():
-        if key in known:
-            try:
-                good[key] = msgspec.json.decode(value, type=known[key].type)
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-                continue
-    return msgspec.convert(good, Arguments)
 
 
 def stream_of(blocks: Iterator[bytes], kind: type[_One], take: Callable[[list[_One]], None]) -> None:
@@ -196,7 +107,7 @@ def stream_of(blocks: Iterator[bytes], kind: type[_One], take: Callable[[list[_O
     def again(piece: bytes | memoryview) -> None:
         try:
             take(decoder.decode(piece))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        except NOT_DECODED:
             return
 
     document = Document()
@@ -250,56 +161,51 @@ def _squeezed(text: bytes) -> bytes:
     return _BLANKS.sub(b" ", text) if any(blank * _RUN in text for blank in (b" ", b"\n", b"\t")) else text
 
 
-def _whole_events(text: bytearray, known: int, document: Document, take: Callable[[list[Event]], None]) -> int:
+def _whole_events(text: memoryview, known: int, document: Document, take: Callable[[Sequence[Entry]], None]) -> int:
     """Decode the events that are whole in a text that begins with a bracket; returns where the rest begins.
 
     In its first `known` bytes there is no end of an event, but for what blanks at their end may hide.
     """
     cuts = _last_cuts(text, max(0, known - _RUN))
-    for cut in cuts:
-        behind = text[cut]
+    for cut, behind in cuts:
+        kept = text[cut]
         text[cut] = _CLOSING  # in place of the comma or the blank: a list, without a copy
-        if _decoded(memoryview(text)[: cut + 1], document, take):
-            text[cut] = behind
-            return text.index(b",", cut) + 1
-        text[cut] = behind
+        decoded = _decoded(text[: cut + 1], document, take)
+        text[cut] = kept
+        if decoded:
+            return behind
     if not cuts:
         return 1
-    _one_by_one(bytes(text[1 : cuts[0]]), document, take)
-    return text.index(b",", cuts[0]) + 1
+    _one_by_one(bytes(text[1 : cuts[0][0]]), document, take)
+    return cuts[0][1]
 
 
-def _last_cuts(text: bytes | bytearray, first: int = 0) -> list[int]:
-    """Ends of events near the end of the text, the last first; none before `first`."""
+def _last_cuts(text: bytes | memoryview, first: int = 0) -> list[tuple[int, int]]:
+    """Ends of events near the end of the text, and where the next ones begin; the last first, none before `first`."""
     window = _WINDOW
     while True:
         low = max(first, len(text) - window)
-        found = [low + m.start() + 1 for m in _BETWEEN.finditer(text[low:])]
+        found = [(low + m.start() + 1, low + m.end()) for m in _BETWEEN.finditer(bytes(text[low:]))]
         if found or low == first:
             return found[: -_TRIES - 1 : -1]
         window *= 16
 
 
-def _decoded(text: bytes | memoryview, document: Document, take: Callable[[list[Event]], None]) -> bool:
+def _decoded(text: bytes | memoryview, document: Document, take: Callable[[Sequence[Entry]], None]) -> bool:
     """Decode a list of events, strictly or with lenient types; False: the text itself is not well formed."""
     try:
-        events = _STRICT.decode(text)
-        document.entries += len(events)
-    except msgspec.ValidationError:
-        try:
-            loose = _LOOSE.decode(text)
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
-            return False
-        events = _tightened(loose, document)
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        entries, lost = entries_of(text)
+    except NOT_DECODED:
         return False
-    take(events)
+    document.entries += len(entries) + lost
+    document.lost += lost
+    take(entries)
     if document.on_text is not None:
         document.on_text(text)
     return True
 
 
-def _one_by_one(text: bytes, document: Document, take: Callable[[list[Event]], None]) -> None:
+def _one_by_one(text: bytes, document: Document, take: Callable[[Sequence[Entry]], None]) -> None:
     """Decode what can be decoded of a text in which something is broken."""
     clean = _NOT_FINITE.sub(b"null", text.decode("utf-8", "replace").encode())
     if _decoded(b"[" + clean + b"]", document, take):
@@ -311,18 +217,21 @@ def _one_by_one(text: bytes, document: Document, take: Callable[[list[Event]], N
         at = cut
         if piece:
             try:
-                good.append(_ONE.decode(piece))
-            except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+                good.append(one_of(piece))
+            except NOT_DECODED:
                 pruned = _pruned(piece)
                 if pruned is None:
                     document.entries += 1
                     document.lost += 1
                 else:
                     good.append(pruned)
-    take(_tightened(good, document))
+    entries, lost = tightened(good)
+    document.entries += len(good)
+    document.lost += lost
+    take(entries)
 
 
-def _pruned(piece: bytes) -> _Loose | None:
+def _pruned(piece: bytes) -> Loose | None:
     """An event whose arguments are nested too deeply, without what lies below; None: that was not its trouble."""
     kept, depth, at = [], 0, 0
     for bracket in _BRACKETS.finditer(piece):
@@ -338,37 +247,12 @@ def _pruned(piece: bytes) -> _Loose | None:
     if depth != 0 or not kept:
         return None
     try:
-        return _ONE.decode(b"".join([*kept, piece[at:]]))
-    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        return one_of(b"".join([*kept, piece[at:]]))
+    except NOT_DECODED:
         return None
 
 
-def _tightened(loose: list[_Loose], document: Document) -> list[Event]:
-    """Events of lenient types as strict ones; those without usable times are counted as lost."""
-    document.entries += len(loose)
-    events = []
-    for one in loose:
-        try:
-            events.append(_tight(one))
-        except (ValueError, TypeError, OverflowError, msgspec.ValidationError):
-            document.lost += 1
-    return events
-
-
-def _tight(one: _Loose) -> Event:
-    return Event(
-        ph=one.ph if isinstance(one.ph, str) else "",
-        cat=one.cat if isinstance(one.cat, str) else "",
-        name=one.name if isinstance(one.name, str) else str(one.name),
-        pid=one.pid if isinstance(one.pid, int | str) else str(one.pid),
-        tid=one.tid if isinstance(one.tid, int | str) else str(one.tid),
-        ts=None if one.ts is None else float(one.ts),
-        dur=None if one.dur is None else float(one.dur),
-        args=one.args,
-    )
-
-
-def _last_events(rest: bytes, document: Document, take: Callable[[list[Event]], None]) -> bytes:
+def _last_events(rest: bytes, document: Document, take: Callable[[Sequence[Entry]], None]) -> bytes:
     """Decode the last events, up to the end of the list; returns what stands behind it."""
     stripped = rest.lstrip()
     if stripped[:1] == b"]":
@@ -382,7 +266,7 @@ def _last_events(rest: bytes, document: Document, take: Callable[[list[Event]], 
     if stripped:
         document.warnings.append("the list of events does not end; the last entries are lost")
     cuts = _last_cuts(rest)
-    closing = _END.search(rest, cuts[0] if cuts else 0)
+    closing = _END.search(rest, cuts[0][0] if cuts else 0)
     _one_by_one(rest[: closing.end() - 1] if closing else rest, document, take)
     return b""
 
@@ -394,7 +278,7 @@ def _header(head: bytes, tail: bytes, document: Document) -> dict[str, Any]:
     for text in (head + b"]" + tail, head + b"]}"):
         try:
             found = msgspec.json.decode(_NOT_FINITE.sub(b"null", text.decode("utf-8", "replace").encode()))
-        except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):
+        except NOT_DECODED:
             continue
         return found if isinstance(found, dict) else {}
     return {}

@@ -17,8 +17,9 @@ from breakeven.costs.works import TABLES
 from breakeven.costs.works.free import FREE
 from breakeven.costs.works.records import words
 from breakeven.readers.profiles.calls import STEP_MARK
+from breakeven.readers.profiles.event_records import Number
 from breakeven.readers.profiles.files import Source
-from breakeven.readers.profiles.json_events import Number, stream_of
+from breakeven.readers.profiles.json_events import stream_of
 from breakeven.timeline import OpStream, OpStreamBuilder
 from breakeven.timeline.nesting import nesting
 from breakeven.timeline.opstream import Call, attributes

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.readers.profiles.json_events import Arguments, Event, Number, arguments_of, correlations_of
+from breakeven.readers.profiles.event_records import Arguments, Entry, Event, Label, Number
 from breakeven.readers.profiles.numbers import whole
 from breakeven.timeline.intervals import Ints
 
@@ -19,11 +19,10 @@ Floats = NDArray[np.float64]
 Codes = NDArray[np.int32]
 _Lane = tuple[int | str | None, int | str | None]
 
-#: Events with a length; the others are flow arrows, counters and names, and no table needs them.
-_COMPLETE: Final = "X"
-_METADATA: Final = "M"
 #: More blocks or threads than any launch has (CUDA: 2^31 by 2^16 by 2^16 blocks).
 _MOST: Final = 1 << 63
+#: Events that are held as they were decoded, until columns are made of them: what a few blocks of the text hold.
+_MOST_ROWS: Final = 1 << 15
 _Key = TypeVar("_Key", bound=Hashable)
 #: Categories of events on a device, in lower case.
 _ON_DEVICE: Final = frozenset({"kernel", "gpu_memcpy", "memcpy", "gpu_memset", "memset"})
@@ -35,10 +34,6 @@ class _Numbers(dict[_Key, int]):
     def __missing__(self, value: _Key) -> int:
         number = self[value] = len(self)
         return number
-
-    def of(self, values: Sequence[_Key]) -> Codes:
-        """Each value's number."""
-        return np.fromiter(map(self.__getitem__, values), dtype=np.int32, count=len(values))
 
 
 @dataclass(frozen=True)
@@ -79,6 +74,18 @@ class RawColumns:
 
 
 @dataclass
+class _Rows:
+    """Events that are not columns yet, a list for each field."""
+
+    name: list[int] = field(default_factory=list)
+    category: list[int] = field(default_factory=list)
+    lane: list[int] = field(default_factory=list)
+    ts: list[float | None] = field(default_factory=list)
+    dur: list[float | None] = field(default_factory=list)
+    args: list[Arguments] = field(default_factory=list)
+
+
+@dataclass
 class RawCollector:
     """Takes batches of events; `columns` joins them.
 
@@ -92,53 +99,56 @@ class RawCollector:
     _lanes: _Numbers[_Lane] = field(default_factory=_Numbers)
     _parts: list[tuple[NDArray[Any], ...]] = field(default_factory=list)  # a part's columns, of several types
     _labels: list[tuple[str, int | str | None, int | str | None, str]] = field(default_factory=list)
+    _rows: _Rows = field(default_factory=_Rows)
     _count: int = 0
 
-    def take(self, batch: list[Event]) -> None:
-        """Add the complete events of a batch, and the names that metadata give."""
-        events = [e for e in batch if e.ph == _COMPLETE]
+    def take(self, batch: Sequence[Entry]) -> None:
+        """Add the events of a batch that have a length, and the names that metadata give."""
+        events = [e for e in batch if type(e) is Event]
         if len(events) < len(batch):
-            self._label([e for e in batch if e.ph == _METADATA and e.args])
-        if not events:
-            return
-        category = self._categories.of([e.cat for e in events])
+            self._labels += [(e.name, e.pid, e.tid, e.args.name) for e in batch if type(e) is Label and e.args.name]
+        names, categories, lanes, rows = self._names, self._categories, self._lanes, self._rows
+        rows.name += [names[e.name] for e in events]
+        rows.category += [categories[e.cat] for e in events]
+        rows.lane += [lanes[e.pid, e.tid] for e in events]
+        rows.ts += [e.ts for e in events]
+        rows.dur += [e.dur for e in events]
+        rows.args += [e.args for e in events]
+        if len(rows.name) > _MOST_ROWS:
+            self._join()
+
+    def _join(self) -> None:
+        """Make columns of the rows."""
+        rows, self._rows = self._rows, _Rows()
+        category = np.array(rows.category, dtype=np.int32)
         self._parts.append((
-            self._names.of([e.name for e in events]), category, self._lanes.of([(e.pid, e.tid) for e in events]),
-            np.array([e.ts for e in events], dtype=np.float64), np.array([e.dur for e in events], dtype=np.float64),
-            *self._argued(events, category),
+            np.array(rows.name, dtype=np.int32), category, np.array(rows.lane, dtype=np.int32),
+            np.array(rows.ts, dtype=np.float64), np.array(rows.dur, dtype=np.float64), *self._argued(rows.args, category),
         ))  # fmt: skip
-        self._count += len(events)
+        self._count += len(category)
 
-    def _label(self, events: list[Event]) -> None:
-        for event, told in zip(events, arguments_of(events), strict=True):
-            if told.name:
-                self._labels.append((event.name, event.pid, event.tid, told.name))
-
-    def _argued(self, events: list[Event], category: Codes) -> tuple[NDArray[Any], ...]:
+    def _argued(self, args: list[Arguments], category: Codes) -> tuple[NDArray[Any], ...]:
         """Columns that come from the arguments, which only some categories have."""
         asked = [c.lower() for c in self._categories]
         plain, calls, on_device, kept = (
-            np.array(has)[category]
+            np.array(has, dtype=np.bool_)[category]
             for has in (
                 [c == "" for c in asked], [c.endswith(("runtime", "driver")) for c in asked], [c in _ON_DEVICE for c in asked],
                 [c in self.with_arguments for c in asked],
             )
         )  # fmt: skip
-        correlation, device, stream, bytes_, step = (np.full(len(events), -1, dtype=np.int64) for _ in range(5))
-        hlo = np.zeros(len(events), dtype=np.int8)
-        if calls.any():
-            correlation[calls] = whole(correlations_of(list(compress(events, calls.tolist()))))
-        told: list[Arguments] = []
+        correlation, device, stream, bytes_, step = (np.full(len(args), -1, dtype=np.int64) for _ in range(5))
+        hlo = np.zeros(len(args), dtype=np.int8)
+        correlation[calls] = whole([a.correlation for a in compress(args, calls.tolist())])
         which = np.flatnonzero(plain | on_device)
-        if len(which):
-            told = arguments_of([events[i] for i in which.tolist()])
-            correlation[which] = whole([a.correlation for a in told])
-            device[which] = whole([a.device for a in told])
-            stream[which] = whole([a.stream for a in told])
-            bytes_[which] = whole([a.bytes for a in told])
-            if plain.any():
-                step[which] = whole([a.step_num for a in told])
-                hlo[which] = [a.hlo_op is not None for a in told]
+        told = [args[i] for i in which.tolist()]
+        correlation[which] = whole([a.correlation for a in told])
+        device[which] = whole([a.device for a in told])
+        stream[which] = whole([a.stream for a in told])
+        bytes_[which] = whole([a.bytes for a in told])
+        if plain.any():
+            step[which] = whole([a.step_num for a in told])
+            hlo[which] = [a.hlo_op is not None for a in told]
         launched = list(compress(told, kept[which].tolist()))
         return (
             correlation, device, stream, bytes_, step, hlo, which[kept[which]] + self._count,
@@ -148,10 +158,8 @@ class RawCollector:
 
     def columns(self) -> RawColumns:
         """All of it; the collector is empty afterwards."""
+        self._join()
         parts, self._parts = self._parts, []
-        if not parts:
-            none = np.zeros(0, dtype=np.int64)
-            parts = [(none,) * 15]
         joined = [np.concatenate(column) for column in zip(*parts, strict=True)]
         name, category, lane, ts, dur, correlation, device, stream, bytes_, step, hlo, argued, blocks, threads, occupancy = joined
         return RawColumns(

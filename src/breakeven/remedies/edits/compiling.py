@@ -20,12 +20,12 @@ def compiled(source: Source, mode: str | None) -> Edited | Refused:
     """Put `model.compile()` after the line that makes or moves each trained model: parameters keep their names."""
     changes: dict[cst.CSTNode, Change] = {}
     reason = "no model is made and trained in one function here"
-    if source.calls("torch.compile") or source.methods("compile"):
+    if compiles(source):
         return Refused("the script compiles already")
     for model in models(source):
-        objection = _objection(source, model)
-        if objection is not None:
-            reason = f"{model.name} stays: {objection}"
+        against = objection(source, model)
+        if against is not None:
+            reason = f"{model.name} stays: {against}"
             continue
         said = f'mode="{mode}"' if mode else ""
         changes[model.ready] = after(source, f"{model.name}.compile({said})\n")
@@ -33,7 +33,14 @@ def compiled(source: Source, mode: str | None) -> Edited | Refused:
     return source.changed(changes, note) if changes else Refused(reason)
 
 
-def _objection(source: Source, model: Model) -> str | None:
+def compiles(source: Source) -> bool:
+    """Whether the script uses torch.compile already, as a call, a method or a decorator."""
+    decorated = any(source.meaning(one.decorator) == "torch.compile" for one in source.find(cst.Decorator))
+    return decorated or bool(source.calls("torch.compile") or source.methods("compile"))
+
+
+def objection(source: Source, model: Model) -> str | None:
+    """What in the script does not go together with compiling a model; None where nothing does."""
     for call in source.calls(*_AGAINST):
         whole = any(isinstance(arg.value, cst.Name) and arg.value.value == model.name for arg in call.args)
         if source.meaning(call.func) not in ("torch.save", "copy.deepcopy") or whole:

@@ -64,6 +64,16 @@ def expression(code: str) -> Change:
     return replaced(cst.parse_expression(code))
 
 
+def moved(device: str) -> Change:
+    """Move what an expression gives: `EXPRESSION.to(device)`."""
+
+    def change(node: cst.CSTNode) -> New:
+        assert isinstance(node, cst.BaseExpression)
+        return cst.Call(cst.Attribute(node, cst.Name("to")), [cst.Arg(cst.parse_expression(device))])
+
+    return change
+
+
 def both(*changes: Change) -> Change:
     """One change after the other, on the same node."""
 

@@ -160,6 +160,13 @@ class Source:
         return Edited(module.code, tuple(sorted(lines)), note)
 
 
+def with_changes(node: Kind, changes: Mapping[cst.CSTNode, Change]) -> Kind:
+    """A node with changes made beneath it."""
+    new = node.visit(_Changing(changes))
+    assert isinstance(new, type(node))
+    return new
+
+
 class _Changing(cst.CSTTransformer):
     """Puts the changes in, from the leaves up."""
 

@@ -9,7 +9,7 @@ from breakeven.remedies.edits.variables import bound, only_value, variable
 
 _DEPTH = 12
 #: Methods of a tensor that give a tensor, and are not so named on other common objects.
-_TENSOR_METHODS = frozenset(
+TENSOR_METHODS = frozenset(
     (
         "mean",
         "sum",
@@ -284,7 +284,7 @@ def _call_gives_tensor(source: Source, node: cst.Call, depth: int) -> bool:
         one.endswith("Loss") or one in ("torch.nn.Linear", "torch.nn.Sequential", "torch.nn.Embedding") for one in loss
     ):
         return True
-    if isinstance(node.func, cst.Attribute) and node.func.attr.value in _TENSOR_METHODS:
+    if isinstance(node.func, cst.Attribute) and node.func.attr.value in TENSOR_METHODS:
         return is_tensor(source, node.func.value, depth - 1)
     return False
 

@@ -6,7 +6,6 @@ it and nothing else: the task is begun again in a new worker.
 
 from __future__ import annotations
 
-import ctypes
 import multiprocessing
 import os
 import signal
@@ -19,6 +18,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from breakeven.children import die_with_parent
 from breakeven.errors import BreakevenError
 from breakeven.sweep.engines.task import MOST_ATTEMPTS, Done, Task
 
@@ -125,9 +125,8 @@ def _begin(parent: int) -> None:
     """A worker's first act: to end with its parent, and to leave Ctrl-C to it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     if sys.platform == "linux":
-        with suppress(OSError, AttributeError):
-            ctypes.CDLL(None).prctl(1, signal.SIGKILL)  # PR_SET_PDEATHSIG
-        if os.getppid() != parent:
+        die_with_parent()
+        if os.getppid() != parent:  # it ended before that was said
             os._exit(1)
 
 

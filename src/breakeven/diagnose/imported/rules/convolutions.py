@@ -10,7 +10,7 @@ from breakeven.diagnose.wording import count
 from breakeven.results.records import Finding, Interval
 
 #: PyTorch's own convolutions (native/cuda/ConvolutionMM2d.cu, NaiveConvolutionTranspose2d.cu) write the unfolded input first.
-_UNFOLDS = re.compile(r"(?i)\bim2col_kernel|\bcol2im_kernel|\bvol2col_kernel|\bcol2vol_kernel|im2col_batched")
+_UNFOLDS = ("im2col_kernel", "col2im_kernel", "vol2col_kernel", "col2vol_kernel", "im2col_batched")
 _SLOW = re.compile(r"^aten::_?(?:slow_conv|thnn_conv|conv_depthwise3d)")
 
 
@@ -27,7 +27,7 @@ def cudnn_fallback(evidence: TraceEvidence) -> Finding | None:
     """
     if evidence.on_cpu:
         return None
-    unfolding = evidence.device_in_steps.named(_UNFOLDS)
+    unfolding = evidence.device_in_steps.containing(*_UNFOLDS)
     if not len(unfolding):
         return None
     spent = unfolding.total_ms / evidence.count

@@ -14,7 +14,10 @@ from breakeven.results.records import Finding, Interval
 from breakeven.timeline.intervals import piece_of, union
 
 #: cuDNN's and PyTorch's kernels that write a padded copy.
-_KERNELS = re.compile(r"(?i)add_?padding|constant_?pad|reflection_pad|replication_pad|padding_kernel|jagged_to_padded|to_padded")
+_KERNELS = (
+    "add_padding", "addpadding", "constant_pad", "constantpad", "reflection_pad", "replication_pad", "padding_kernel",
+    "to_padded",
+)  # fmt: skip
 _OPERATIONS = re.compile(
     r"^aten::(?:constant_pad_nd|pad|_pad_enum|reflection_pad\dd|replication_pad\dd|pad_sequence|_pad_packed_sequence|"
     r"to_padded_tensor|_jagged_to_padded_dense_forward|_nested_from_padded)$"
@@ -35,7 +38,7 @@ def padding(evidence: TraceEvidence) -> Finding | None:
         return None
     device = evidence.device_in_steps
     found = device.where(
-        _launched_in(device, evidence.host_in_steps.named(_OPERATIONS)) | np.isin(device.at, device.named(_KERNELS).at)
+        _launched_in(device, evidence.host_in_steps.named(_OPERATIONS)) | np.isin(device.at, device.containing(*_KERNELS).at)
     )
     spent = found.total_ms / evidence.count
     if spent <= 0:

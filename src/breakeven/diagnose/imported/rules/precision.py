@@ -9,8 +9,8 @@ from breakeven.diagnose.imported.rules.finding import finding, part
 from breakeven.results.records import Finding, Interval
 
 #: Kernels of float32 products without tensor cores, as cuBLAS and CUTLASS name them.
-_FLOAT32 = re.compile(r"(?i)sgemm|f32f32_f32f32_f32_(?:tn|nn|nt|tt)|scudnn")
-_DOUBLE = re.compile(r"(?i)dgemm|d884gemm|f64f64|_dsymv|double")
+_FLOAT32 = ("sgemm", "scudnn", *(f"f32f32_f32f32_f32_{layout}" for layout in ("tn", "nn", "nt", "tt")))
+_DOUBLE = ("dgemm", "d884gemm", "f64f64", "_dsymv", "double")
 
 #: Devices whose tensor cores take TF32 (Ampere and later: NVIDIA's data sheets).
 _HAS_TF32 = re.compile(
@@ -34,7 +34,7 @@ def tf32(evidence: TraceEvidence) -> Finding | None:
     """
     if evidence.on_cpu or not _HAS_TF32.search(evidence.facts.name or ""):
         return None
-    found = evidence.device_in_steps.named(_FLOAT32)
+    found = evidence.device_in_steps.containing(*_FLOAT32)
     total = found.total_ms / evidence.count
     if total <= 0:
         return None
@@ -55,7 +55,7 @@ def fp64(evidence: TraceEvidence) -> Finding | None:
     """
     if evidence.on_cpu:
         return None
-    found = evidence.device_in_steps.named(_DOUBLE)
+    found = evidence.device_in_steps.containing(*_DOUBLE)
     total = found.total_ms / evidence.count
     if total <= 0:
         return None

@@ -10,7 +10,6 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.readers.profiles.calls import Meaning, of_annotation, of_call
@@ -20,6 +19,7 @@ from breakeven.readers.profiles.raw_columns import RawColumns
 from breakeven.readers.profiles.trace import Trace
 from breakeven.results.traced import DeviceFacts, Shapes
 from breakeven.timeline import Lane, Origin, repaired, schema
+from breakeven.timeline.coded import Coded
 from breakeven.timeline.intervals import Ints
 from breakeven.timeline.nesting import Numbers, by_time
 from breakeven.timeline.schema import Kind
@@ -41,15 +41,9 @@ _LANE_KINDS: Final = ("host", "python", "profiler", "marks", "")
 _KINDS: Final = (
     Kind.HOST, Kind.COMPUTE, Kind.COPY, Kind.SYNC, Kind.LAUNCH, Kind.ALLOC, Kind.COMMUNICATION, Kind.STEP,
 )  # fmt: skip
-_CAUSES: Final = (None, "input", "warmup")
-_PHASES: Final = (None, schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
+_CAUSES: Final = ("input", "warmup")
+_PHASES: Final = (schema.Phase.INPUT, schema.Phase.BACKWARD, schema.Phase.OPTIMIZER)
 _COLLECTIVES: Final = ("nccl", "rccl", "oneccl")
-
-
-def is_kineto(raw: RawColumns, header: Mapping[str, Any]) -> bool:
-    """Whether these events are PyTorch's: its categories are there, or its header."""
-    known = {c.lower() for c in raw.categories if c} & _CLASSES.keys()
-    return bool(known) or any(_is_call(c) for c in raw.categories) or "deviceProperties" in header
 
 
 def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: str) -> tuple[Trace, tuple[str, ...]]:
@@ -70,20 +64,20 @@ def trace_from(raw: RawColumns, header: Mapping[str, Any], entries: int, name: s
     kind, cause, phase = kinds[which], causes[which], phases[which]
     start, duration = _nanoseconds(raw.ts[which], raw.dur[which])
     marks = kind == _KINDS.index(Kind.STEP)
-    frame = pl.DataFrame([
-        _column(schema.EVENT_NAME, pl.Series(list(raw.names), dtype=pl.String)[raw.name[which]]),
-        _column(schema.EVENT_KIND, pl.Series(list(_KINDS))[kind]),
-        _column(schema.EVENT_LANE, lane[which].astype(np.int32)),
-        _column(schema.EVENT_START, start),
-        _column(schema.EVENT_DURATION, duration),
-        _column(schema.EVENT_LINK, _links(raw, of, which, start)),
-        _column(schema.EVENT_STEP, np.where(marks, np.cumsum(marks) - 1, -1)),
-        _column(schema.EVENT_PHASE, pl.Series(list(_PHASES), dtype=pl.String)[phase]),
-        _column(schema.EVENT_BYTES, known(np.where(of == _COPIES, raw.bytes, -1)[which])),
-        _column(schema.EVENT_CAUSE, pl.Series(list(_CAUSES), dtype=pl.String)[cause]),
-    ])  # fmt: skip
+    columns = {
+        schema.EVENT_NAME.name: Coded(raw.name[which], raw.names),
+        schema.EVENT_KIND.name: Coded(kind, _KINDS),
+        schema.EVENT_LANE.name: lane[which].astype(np.int32),
+        schema.EVENT_START.name: start,
+        schema.EVENT_DURATION.name: duration,
+        schema.EVENT_LINK.name: _links(raw, of, which, start),
+        schema.EVENT_STEP.name: np.where(marks, np.cumsum(marks) - 1, -1),
+        schema.EVENT_PHASE.name: Coded(phase, _PHASES),
+        schema.EVENT_BYTES.name: known(np.where(of == _COPIES, raw.bytes, -1)[which]),
+        schema.EVENT_CAUSE.name: Coded(cause, _CAUSES),
+    }
     timeline, repairs = repaired(
-        frame.to_dict(), lanes=(*lanes, Lane("host", "cpu", "steps")), origin=Origin("imported", versions=_versions(header))
+        columns, lanes=(*lanes, Lane("host", "cpu", "steps")), origin=Origin("imported", versions=_versions(header))
     )
     distributed = header.get("distributedInfo")
     told = distributed if isinstance(distributed, dict) else {}
@@ -98,10 +92,6 @@ def _in_order(raw: RawColumns, lane: Ints, which: Ints) -> Ints:
     """Events in the order of a timeline, as nearly as the file's own clock tells."""
     ordered: Ints = which[by_time(lane[which], raw.ts[which], -np.nan_to_num(-raw.dur[which]))]
     return ordered
-
-
-def _column(column: schema.Column, values: Any) -> pl.Series:  # any sequence that polars takes as a column
-    return pl.Series(column.name, values)
 
 
 def _is_call(category: str) -> bool:
@@ -140,13 +130,13 @@ def _nanoseconds(ts: NDArray[np.float64], dur: NDArray[np.float64]) -> tuple[Num
 
 
 def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
-    """Kind, cause and phase of every event, as positions in the tuples above; each distinct name is looked at once."""
+    """Kind, cause and phase of every event, as positions in the tuples above (-1: none); each distinct name is looked at once."""
     calls = _by_name(raw.names, np.unique(raw.name[of == _CALLS]), of_call)
     is_call, is_operation = of == _CALLS, (of == _OPERATIONS) | (of == _ANNOTATIONS)
     operations = _by_name(raw.names, np.unique(raw.name[is_operation]), of_annotation)
     found = []
-    for place in range(3):
-        codes = np.zeros(len(of), dtype=np.int64)
+    for place, none in enumerate((_KINDS.index(Kind.HOST), -1, -1)):
+        codes = np.full(len(of), none, dtype=np.int32)
         codes[is_call] = calls[place][raw.name[is_call]]
         codes[is_operation] = operations[place][raw.name[is_operation]]
         found.append(codes)
@@ -160,10 +150,14 @@ def _meanings(raw: RawColumns, of: Ints) -> tuple[Ints, Ints, Ints]:
 
 def _by_name(names: tuple[str, ...], used: Ints, meaning: Callable[[str], Meaning]) -> tuple[Ints, Ints, Ints]:
     """Codes of the meanings of the names in use."""
-    codes = np.zeros((3, max(1, len(names))), dtype=np.int64)
+    codes = np.zeros((3, max(1, len(names))), dtype=np.int32)
     for at in used.tolist():
         said = meaning(names[at])
-        codes[:, at] = _KINDS.index(said.kind), _CAUSES.index(said.cause), _PHASES.index(said.phase)
+        codes[:, at] = (
+            _KINDS.index(said.kind),
+            -1 if said.cause is None else _CAUSES.index(said.cause),
+            -1 if said.phase is None else _PHASES.index(said.phase),
+        )
     return codes[0], codes[1], codes[2]
 
 

@@ -6,6 +6,7 @@ import libcst as cst
 
 from breakeven.remedies.edits.answers import Edited, Refused, Sites
 from breakeven.remedies.edits.records import Edit
+from breakeven.remedies.edits.rewriting import moved
 from breakeven.remedies.edits.source import Change, New, Source
 from breakeven.remedies.edits.values import is_device
 from breakeven.remedies.edits.variables import changes_within, variable
@@ -44,7 +45,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
         for move in moves:
             assert isinstance(move, cst.Call)
             changes[move] = _bare
-        changes[join] = _moved(devices[0] or "")
+        changes[join] = moved(devices[0] or "")
     return source.changed(changes) if changes else Refused(reason)
 
 
@@ -93,14 +94,6 @@ def _bare(node: cst.CSTNode) -> New:
     assert isinstance(node, cst.Call)
     assert isinstance(node.func, cst.Attribute)
     return node.func.value
-
-
-def _moved(device: str) -> Change:
-    def change(node: cst.CSTNode) -> New:
-        assert isinstance(node, cst.Call)
-        return cst.Call(cst.Attribute(node, cst.Name("to")), [cst.Arg(cst.parse_expression(device))])
-
-    return change
 
 
 EDIT = Edit(

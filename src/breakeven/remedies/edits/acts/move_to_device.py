@@ -6,8 +6,8 @@ import libcst as cst
 
 from breakeven.remedies.edits.answers import Edited, Refused, Sites
 from breakeven.remedies.edits.records import Edit
-from breakeven.remedies.edits.rewriting import argument
-from breakeven.remedies.edits.source import Change, New, Source
+from breakeven.remedies.edits.rewriting import argument, moved
+from breakeven.remedies.edits.source import Change, Source
 from breakeven.remedies.edits.values import is_device, made_by
 from breakeven.remedies.edits.variables import bound, changes_within, variable
 
@@ -30,7 +30,7 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
                 continue
             if not _is_known_at(source, device, made):
                 continue
-            changes[made] = _moved(source.code(device))
+            changes[made] = moved(source.code(device))
     return source.changed(changes) if changes else Refused("no tensor made on the host meets a model on a device here")
 
 
@@ -40,13 +40,13 @@ def _device_of(source: Source, func: cst.BaseExpression) -> cst.BaseExpression |
         return None
     found = variable(source, func)
     values = [bound(source, store) for store in found.stores] if found is not None else []
-    moved = [call for value in values if value is not None for call in source.methods("to", within=value)]
+    moves = [call for value in values if value is not None for call in source.methods("to", within=value)]
     loads = found.loads if found is not None else ()
-    moved += [
+    moves += [
         call for load in loads for call in source.methods("to", within=source.statement(load))
         if isinstance(call.func, cst.Attribute) and call.func.value is load
     ]  # fmt: skip
-    devices = [call.args[0].value for call in moved if len(call.args) == 1 and is_device(source, call.args[0].value)]
+    devices = [call.args[0].value for call in moves if len(call.args) == 1 and is_device(source, call.args[0].value)]
     return devices[0] if len(devices) == 1 else None
 
 
@@ -69,14 +69,6 @@ def _is_known_at(source: Source, device: cst.BaseExpression, made: cst.Call) -> 
     functions = {source.function(store) for store in found.stores}
     same = functions == {source.function(made)} and all(source.line(store) < source.line(made) for store in found.stores)
     return same or (functions == {None} and source.function(made) is not None)
-
-
-def _moved(device: str) -> Change:
-    def change(node: cst.CSTNode) -> New:
-        assert isinstance(node, cst.BaseExpression)
-        return cst.Call(cst.Attribute(node, cst.Name("to")), [cst.Arg(cst.parse_expression(device))])
-
-    return change
 
 
 EDIT = Edit(

@@ -8,7 +8,7 @@ from breakeven.remedies.edits.answers import Edited, Refused, Sites
 from breakeven.remedies.edits.loaders import loaders, loops_over
 from breakeven.remedies.edits.records import Edit
 from breakeven.remedies.edits.rewriting import argument, with_argument
-from breakeven.remedies.edits.source import Change, Source
+from breakeven.remedies.edits.source import Change, Loop, Source
 from breakeven.remedies.edits.values import number
 
 _DRAWS = ("torch.rand", "torch.bernoulli", "torch.multinomial", "torch.normal", "torch.nn.functional.dropout", "torch.nn.Dropout")
@@ -22,29 +22,34 @@ def apply(source: Source, sites: Sites) -> Edited | Refused:
         workers = argument(loader, "num_workers", 5)
         if workers is None or (number(source, workers.value) or 0) < 1 or argument(loader, "persistent_workers") is not None:
             continue
-        if not any(source.loops(loop) for loop in loops_over(source, loader)):
+        epochs = [around[-1] for loop in loops_over(source, loader) if (around := source.loops(loop))]
+        if not epochs:
             reason = f"the loader at line {source.line(loader)} stays: it is gone through once"
-        elif _draws(source):
+        elif _draws(source, epochs):
             reason = f"the loader at line {source.line(loader)} stays: random numbers would be drawn in another order"
         else:
             changes[loader] = with_argument("persistent_workers", "True")
     return source.changed(changes) if changes else Refused(reason)
 
 
-def _draws(source: Source) -> bool:
-    """Whether anything draws from the random state that starting workers anew moves on: the order itself, dropout, noise."""
+def _draws(source: Source, epochs: list[Loop]) -> bool:
+    """Whether anything draws from the random state that starting workers anew moves on: the order itself, dropout, noise.
+
+    What a script draws in the lines before its epochs, in the same function, is drawn before any worker starts.
+    """
     for one in loaders(source, Sites(None)):
         shuffle, generator = argument(one, "shuffle", 2), argument(one, "generator")
         if generator is not None or (shuffle is not None and source.code(shuffle.value) != "False"):
             return True
         if argument(one, "sampler") is not None:
             return True
-    names = [
+    later = [
         source.meaning(call.func) or ""
         for call in source.find(cst.Call)
-        if source.loops(call) or source.function(call) is not None
+        if source.loops(call)
+        or any(source.function(call) is not source.function(loop) or source.line(call) > source.line(loop) for loop in epochs)
     ]
-    return any(name.startswith(_DRAWS) for name in names) or bool(source.calls("torch.nn.Dropout"))
+    return any(name.startswith(_DRAWS) for name in later) or bool(source.calls("torch.nn.Dropout"))
 
 
 EDIT = Edit(

@@ -1,0 +1,154 @@
+"""The end of a timing pass: what the numbers have become, and some more steps under a profiler, and under settings that would
+spare the CPU.
+
+Weights decay into denormal numbers only after many steps, so they are looked at last. Steps of the tail are none of the
+answer's: they come after all of those and are told by themselves, beside the last ones before them. What it does not know:
+whether a setting helps from the first step on. Child process only.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from statistics import median
+from typing import Any, Final
+
+from breakeven.capture.kernels import LONGEST_NS, Kernels
+from breakeven.capture.request import Beside, Decayed, Looked
+from breakeven.capture.series import Series
+from breakeven.units import NS_PER_S
+
+#: Elements of a tensor that are looked at.
+_LOOKED: Final = 1 << 18
+#: Part of them from which on a tensor is worth a word (as in `virtual/denormals.py`).
+_SHARE: Final = 0.001
+#: Steps of the tail for one setting: the first ones, which find other caches and threads, are left out.
+_WARM: Final = 2
+_STEPS: Final = 20
+#: Longest tail for one setting, and fewest steps that have to fit into it.
+_LONGEST_NS: Final = NS_PER_S
+_FEWEST: Final = 5
+
+MATCHED, FLUSHED = "matched", "flushed"
+Setting = tuple[str, Callable[[], object]]
+
+
+class Tail:
+    """Runs after the steps that count; asked at each edge.
+
+    Attributes:
+        decayed: tensors that hold denormal numbers, once it was looked for them.
+        looked: what the operations of a step take; None: not looked at.
+        found: steps under each setting, beside those before.
+    """
+
+    def __init__(self, optimizers: Callable[[], Iterable[Any]]) -> None:  # torch's optimizers
+        self.decayed: tuple[Decayed, ...] = ()
+        self.looked: Looked | None = None
+        self.found: dict[str, Beside] = {}
+        self._kernels: Kernels | None = None
+        self._optimizers = optimizers
+        self._left: list[Setting] = []
+        self._name: str | None = None
+        self._before: tuple[int, ...] = ()
+        self._after: list[int] = []
+        self._edge_ns = 0
+        self._series: Series | None = None
+
+    @property
+    def runs(self) -> bool:
+        """Whether it has begun."""
+        return self._series is not None
+
+    def look(self) -> None:
+        """Look at the numbers; not in the hot path."""
+        self.decayed = decayed(self._optimizers())
+
+    def begin(self, series: Series, clock: Callable[[], int]) -> bool:
+        """Look at the numbers, and begin where more steps can tell something; whether it did."""
+        self.look()
+        self._before = tuple(series.samples[-_STEPS:])
+        usual = median(self._before) if self._before else 0
+        few = len(series.samples) < _FEWEST or usual * (_FEWEST + _WARM) > _LONGEST_NS
+        self._left = [] if few else _settings(bool(self.decayed))
+        kernels = Kernels()
+        if usual <= LONGEST_NS and kernels.begin(clock()):
+            self._kernels = kernels
+        elif not self._next(clock):
+            return False
+        self._series = series
+        return True
+
+    def goes_on(self, series: Series, now: int, clock: Callable[[], int]) -> bool:
+        """Another step has ended: whether more are wanted."""
+        if series is not self._series:
+            return True
+        if self._kernels is not None:
+            if self._kernels.edge(now):
+                self.looked, self._kernels = self._kernels.end(), None
+                return self._next(clock)
+            return True
+        self._after.append(now - self._edge_ns)
+        self._edge_ns = now
+        kept = self._after[_WARM:]
+        if len(kept) < _FEWEST or (len(kept) < _STEPS and sum(kept) < _LONGEST_NS):
+            return True
+        assert self._name is not None
+        self.found[self._name] = Beside(self._before, tuple(kept))
+        self._before = tuple(kept)
+        return self._next(clock)
+
+    def _next(self, clock: Callable[[], int]) -> bool:
+        if not self._left:
+            return False
+        self._name, make = self._left.pop(0)
+        make()
+        self._after = []
+        self._edge_ns = clock()
+        return True
+
+
+def decayed(optimizers: Iterable[Any]) -> tuple[Decayed, ...]:  # torch's optimizers
+    """Denormal numbers among parameters, gradients and states on the CPU, the tensor with most of them first."""
+    import torch
+
+    found = []
+    with torch.no_grad():
+        for what, tensor in _floats(optimizers):
+            flat = tensor.reshape(-1)[:_LOOKED]
+            size = flat.abs()
+            share = float(((size > 0) & (size < torch.finfo(flat.dtype).tiny)).float().mean()) if flat.numel() else 0.0
+            if share > _SHARE:
+                shape = " × ".join(map(str, tensor.shape)) or "one number"
+                found.append(Decayed(f"{what} of {shape}", share))
+    return tuple(sorted(found, key=lambda one: -one.share))
+
+
+def _floats(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors of the CPU, and what they are
+    import torch
+
+    for optimizer in optimizers:
+        parameters: Sequence[Any] = [p for group in optimizer.param_groups for p in group["params"]]
+        states = (value for state in optimizer.state.values() for value in state.values())
+        named = (
+            (("a parameter", p) for p in parameters),
+            (("a gradient", p.grad) for p in parameters),
+            (("a state", s) for s in states),
+        )
+        for what, tensor in (one for group in named for one in group):
+            plain = isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.device.type == "cpu"
+            if plain and tensor.dtype in (torch.float32, torch.float64):
+                yield what, tensor.detach()
+
+
+def _settings(denormal: bool) -> list[Setting]:
+    """Settings that the CPU would be spared by; flushing comes last, since the numbers are others afterwards."""
+    import torch
+
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    wanted: list[Setting] = []
+    if torch.get_num_threads() > cores:
+        wanted.append((MATCHED, lambda: torch.set_num_threads(cores)))
+    if denormal:
+        wanted.append((FLUSHED, lambda: torch.set_flush_denormal(True)))
+    return wanted
