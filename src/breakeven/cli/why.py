@@ -76,8 +76,7 @@ def command(
     check_json(json, script)
     check_html(html, script)
     _check_out(out)
-    asked = asked_of(data, batch, length, loss, optimizer)
-    with _prepared(script, asked, export) as prepared:
+    with _prepared(script, asked_of(data, batch, length, loss, optimizer), export) as prepared:
         target = prepared.target
         resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
         gpus, host = _gpu_names(gpu or []), _host_name(host)
@@ -96,13 +95,17 @@ def command(
     report = report if gpu else _with_default_named(report)
     _hand_over(report, json)
     write_html(html, lambda: _page(report, picture, replace(request, script=script)))
-    if out is not None and answer is not None:
-        from breakeven.workflows.keeping import keep
-
-        keep(replace(answer, report=report), replace(request, script=script), out)
+    _keep(answer, report, replace(request, script=script), out)
     if error is not None:
         raise error
     return 0
+
+
+def _keep(answer: Answered | None, report: WhyReport, request: WhyRequest, out: str | None) -> None:
+    if out is not None and answer is not None:
+        from breakeven.workflows.keeping import keep
+
+        keep(replace(answer, report=report), request, out)
 
 
 def _check_out(out: str | None) -> None:
