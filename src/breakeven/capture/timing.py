@@ -120,7 +120,11 @@ class Timing:
     def _with_tail(self, timed: TimedPass) -> TimedPass:
         tail = self.tail
         return replace(
-            timed, looked=tail.looked, decayed=tail.decayed, matched=tail.found.get(MATCHED), flushed=tail.found.get(FLUSHED),
+            timed,
+            looked=tail.looked,
+            decayed=tail.decayed,
+            matched=tail.found.get(MATCHED),
+            flushed=tail.found.get(FLUSHED),
             keras=self.keras,
         )
 
