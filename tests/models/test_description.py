@@ -16,6 +16,7 @@ from breakeven.models.check import checked, identifier
 from breakeven.models.kinds import (
     Activation,
     Attention,
+    Computed,
     Convolution,
     Dense,
     Input,
@@ -36,7 +37,7 @@ IMAGE = Layer("in", Input(3, (16, 16)))
 def test_every_kind_has_a_shape_and_is_written() -> None:
     kinds = set(get_args(Kind))
     assert kinds - {Input} == set(shapes._OF_ONE) | set(shapes._OF_MANY)
-    assert kinds - {Attention, Merge} == set(torch_layers._OF_ONE)
+    assert kinds - {Attention, Merge, Computed} == set(torch_layers._OF_ONE)
 
 
 def test_layers_are_put_in_order() -> None:

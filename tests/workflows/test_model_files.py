@@ -15,6 +15,7 @@ import pytest
 import torch
 
 from breakeven import cli
+from breakeven.models.asked import Asked
 from breakeven.models.learnables import count
 from breakeven.results import DeviceResult, Finding, Interval, Site, WhyReport
 from breakeven.workflows.model_files import prepared, read_model, usage
@@ -41,7 +42,7 @@ def matlab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_arithmetic_at_the_peak_is_said_of_gpus_of_the_catalog_and_of_no_other(matlab: Path) -> None:
-    model = read_model("train.m", ["XTrain=6x20xN"])
+    model = read_model("train.m", Asked(("XTrain=6x20xN",)))
     step = Interval(1.0, 1.0, 1.0)
     devices = (DeviceResult("Imaginary 9000", "gpu", "measured", step), DeviceResult("Tesla T4", "gpu", "predicted", step))
     report = WhyReport("train.py", None, {}, devices, None, (), (), ())
@@ -99,7 +100,7 @@ def test_a_wrong_call_is_told_in_one_line(
 
 
 def test_lines_that_stand_for_one_line_are_given_once_and_the_dearest_is_kept(matlab: Path) -> None:
-    with prepared("train.m", ["XTrain=6x20xN"]) as ready:
+    with prepared("train.m", Asked(("XTrain=6x20xN",))) as ready:
         lines = Path(ready.target).read_text().splitlines()
         wanted = [at for at, line in enumerate(lines, 1) if "optimizer" in line and "import" not in line]
         prices = [Interval(n, n, n) for n in range(len(wanted))]

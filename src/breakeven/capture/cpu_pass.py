@@ -23,7 +23,7 @@ from breakeven.capture import cuda_answers
 ACCELERATORS: Final = frozenset({"cuda", "mps", "xpu", "hip", "hpu", "mtia"})
 
 #: Factories that take `device=`, beside those that `torch.utils._device` lists.
-LIKE: Final = ("empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
+LIKE: Final = ("normal", "empty_like", "full_like", "ones_like", "rand_like", "randint_like", "randn_like", "zeros_like")
 NEW: Final = ("new_empty", "new_empty_strided", "new_full", "new_ones", "new_tensor", "new_zeros")
 
 #: Where everything goes here: one object, so that it is known again when it comes back.

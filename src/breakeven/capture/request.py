@@ -152,6 +152,23 @@ class ScriptEnd:
 
 
 @dataclass(frozen=True)
+class KerasLayer:
+    """A recurrent layer of Keras: its class, its name, and the arguments that decide whether it runs as one fused call."""
+
+    kind: str
+    name: str
+    arguments: Mapping[str, str | float | bool]
+
+
+@dataclass(frozen=True)
+class KerasScript:
+    """What the script's Keras says: the name of its backend, and its recurrent layers where that is PyTorch."""
+
+    backend: str
+    layers: tuple[KerasLayer, ...] = ()
+
+
+@dataclass(frozen=True)
 class Decayed:
     """A tensor that held denormal numbers when the timing pass ended.
 
@@ -186,6 +203,7 @@ class TimedPass:
         end: how the script ended.
         segments: where the unit is the run: each stretch between two statements outside loops, as (line, ns), in order.
         looked: what the operations of a step take, seen after the timing; None: not looked at.
+        keras: what the script's Keras says; None: it has none.
         decayed: tensors with denormal numbers among what optimizers hold, at the end.
         matched: steps with as many threads as cores beside those with more; None: not measured.
         flushed: steps with denormal numbers flushed beside those without; None: not measured.
@@ -203,6 +221,7 @@ class TimedPass:
     versions: Mapping[str, str] = field(default_factory=dict)
     segments: tuple[tuple[int, int], ...] = ()
     looked: Looked | None = None
+    keras: KerasScript | None = None
     decayed: tuple[Decayed, ...] = ()
     matched: Beside | None = None
     flushed: Beside | None = None

@@ -59,7 +59,15 @@ class CaptureResult:
         if main is not None:
             idle = self.virtual is None or self.virtual.device_rows == 0
             if main.principal is None or (main.unit == "run" and main.end.how == "timeout" and idle):
-                return NoAnswer(f"nothing could be timed: {main.end.text or 'the script trains nothing'}")
+                why = main.end.text or "the script trains nothing"
+                if main.keras is not None and main.keras.backend != "torch":
+                    why = f"Keras runs on {main.keras.backend} here, and only PyTorch's steps are seen; set KERAS_BACKEND=torch"
+                return NoAnswer(f"nothing could be timed: {why}")
+        if main is not None and main.keras is not None and main.keras.backend != "torch":
+            return NoAnswer(
+                f"only the time on this CPU was measured: Keras runs on {main.keras.backend}, and only PyTorch's operations are "
+                "recorded and priced; KERAS_BACKEND=torch runs the same script on PyTorch"
+            )
         if self.virtual is not None and self.virtual.device_rows == 0 and self.virtual.end.how in ("ok", "exit"):
             return NoAnswer("the script does no work that a GPU could do (processes that it starts are not looked at)")
         return _unrecorded(self.virtual) if self.virtual is not None else None

@@ -10,8 +10,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Final
 
-from breakeven.capture import outcome
-from breakeven.capture.request import CPU, ChildSpec, Place, ScriptEnd, StepGroup, TimedPass
+from breakeven.capture import keras_script, outcome
+from breakeven.capture.request import CPU, ChildSpec, KerasScript, Place, ScriptEnd, StepGroup, TimedPass
 from breakeven.capture.series import Batch, Limits, Pace, Series
 from breakeven.capture.steps import BACKWARD, LOOP, MARKED, Steps, StopAtEdge
 from breakeven.capture.tail import FLUSHED, MATCHED, Tail
@@ -43,6 +43,7 @@ class Timing:
         self.steps: Steps | None = None
         self.named: Mapping[str, None] = {}
         self.batch = Batch()
+        self.keras: KerasScript | None = None
         self.look_at_batch: Callable[[], object] = lambda: None
         self._paces: dict[int, Pace] = {}
         self._first_edge: int | None = None
@@ -81,6 +82,7 @@ class Timing:
 
     def finish(self, end: ScriptEnd) -> None:
         """The script has ended, somehow."""
+        self.keras = keras_script.look()
         if self.spec.which == CPU and end.how in ("ok", "exit") and not self.tail.runs:
             self.tail.look()
         self.save(end)
@@ -114,7 +116,12 @@ class Timing:
     def _with_tail(self, timed: TimedPass) -> TimedPass:
         tail = self.tail
         return replace(
-            timed, looked=tail.looked, decayed=tail.decayed, matched=tail.found.get(MATCHED), flushed=tail.found.get(FLUSHED)
+            timed,
+            looked=tail.looked,
+            decayed=tail.decayed,
+            matched=tail.found.get(MATCHED),
+            flushed=tail.found.get(FLUSHED),
+            keras=self.keras,
         )
 
     def _principal(self, groups: list[StepGroup], end: ScriptEnd) -> tuple[str | None, StepGroup | None]:

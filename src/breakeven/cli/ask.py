@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
+from breakeven.cli.model_options import LOSSES, OPTIMIZERS, one_of, whole
 from breakeven.cli.options import JSON_HELP, STDOUT, check_json, stdout_kept, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import InputError
 
-_NET = 'The network in one line ("embed 1→8, rnn 256, linear 1"; -> works too), or a MATLAB script.'
+_NET = 'The network in one line ("embed 1→8, rnn 256, linear 1"; -> works too), or a MATLAB, Keras or ONNX file.'
 _RATE = "650it/s, 1.5ms, or 15223it/5min"
-_OPTIMIZERS = {"adam": "adam", "adamw": "adam", "sgd": "sgd", "sgdm": "sgd", "rmsprop": "rmsprop"}
-_LOSSES = {"mse": "squares", "crossentropy": "cross_entropy", "bce": "binary_cross_entropy", "mae": "absolute", "huber": "huber"}
-_LARGEST = 2**31
 _SECONDS = {"us": 1e-6, "µs": 1e-6, "μs": 1e-6, "ms": 1e-3, "s": 1.0, "sec": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 _NUMBER = r"(\d[\d,]*(?:\.\d+)?|\.\d+)"
 _COUNT = rf"{_NUMBER}\s*(?:it|its|iterations?|steps?)?"
@@ -28,14 +26,14 @@ def command(
     batch: Annotated[int | None, typer.Option("--batch", metavar="N", help="Samples a step; 64, or a script's own.")] = None,
     length: Annotated[int | None, typer.Option("--length", metavar="N", help="Time steps of a sequence.")] = None,
     optimizer: Annotated[
-        str | None, typer.Option("--optimizer", metavar="NAME", help="adam (unless given), sgd, rmsprop.")
+        str | None, typer.Option("--optimizer", metavar="NAME", help=f"One of {', '.join(OPTIMIZERS)}; adam unless given.")
     ] = None,
     loss: Annotated[str | None, typer.Option("--loss", metavar="NAME", help="mse, crossentropy, bce, mae or huber.")] = None,
     cpu: Annotated[str | None, typer.Option("--cpu", metavar="RATE", help=f"What was measured on the CPU: {_RATE}.")] = None,
     gpu_rate: Annotated[str | None, typer.Option("--gpu-rate", metavar="RATE", help="What was measured on the GPU.")] = None,
     gpu: Annotated[str | None, typer.Option("--gpu", metavar="NAME", help="The GPU; a Tesla T4 unless given.")] = None,
     host: Annotated[str | None, typer.Option("--host", metavar="NAME", help="The machine that it was measured on.")] = None,
-    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="Of a MATLAB script: as for `why`.")] = None,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="Of such a file: as for `why`.")] = None,
     json: Annotated[str | None, typer.Option("--json", metavar="F", help=JSON_HELP)] = None,
 ) -> int:
     """Judge reported times of a training from its shapes alone: plausible or not, what limits it, and what to change."""
@@ -45,9 +43,9 @@ def command(
 
     check_json(json)
     request = AskRequest(
-        net=net, batch=_whole(batch, "--batch"), length=_whole(length, "--length"),
-        optimizer=_one(optimizer, "--optimizer", _OPTIMIZERS),
-        loss=_one(loss, "--loss", _LOSSES), cpu_ms=rate(cpu, "--cpu"), gpu_ms=rate(gpu_rate, "--gpu-rate"),
+        net=net, batch=whole(batch, "--batch"), length=whole(length, "--length"),
+        optimizer=one_of(optimizer, "--optimizer", OPTIMIZERS),
+        loss=one_of(loss, "--loss", LOSSES), cpu_ms=rate(cpu, "--cpu"), gpu_ms=rate(gpu_rate, "--gpu-rate"),
         gpu=find_gpu(gpu or "Tesla T4").name, host=host_name(host) if host is not None else None, data=tuple(data or ()),
     )  # fmt: skip
     described(request)  # a network that cannot be understood is said at once
@@ -88,17 +86,3 @@ def rate(text: str | None, option: str) -> float | None:
 
 def _number(text: str) -> float:
     return float(text.replace(",", "") or "nan")
-
-
-def _whole(value: int | None, option: str) -> int | None:
-    if value is not None and not 1 <= value <= _LARGEST:
-        raise InputError(f"{option} {value}: give a whole number from 1 on")
-    return value
-
-
-def _one(text: str | None, option: str, known: dict[str, str]) -> str | None:
-    if text is None:
-        return None
-    if text.lower() not in known:
-        raise InputError(f"{option} {text}: understood are {', '.join(known)}")
-    return known[text.lower()]

@@ -20,10 +20,10 @@ def command(
     json: Annotated[
         str | None, typer.Option("--json", metavar="F", help="how many rows were priced, and why others were not; - as for `why`")
     ] = None,
-    net: Annotated[str | None, typer.Option("--net", help="instead of OPS: a network in one line, or a MATLAB script")] = None,
+    net: Annotated[str | None, typer.Option("--net", help="instead of OPS: a network in one line, or a file of one")] = None,
     batch: Annotated[int | None, typer.Option("--batch", min=1, help="of --net: samples a step; 64, or the script's own")] = None,
     length: Annotated[int | None, typer.Option("--length", min=1, help="of --net: time steps of a sequence")] = None,
-    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="of a MATLAB script: as for `why`")] = None,
+    data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help="of such a file: as for `why`")] = None,
 ) -> None:
     """Price operations one by one: time on the device with its interval, for each row of a file."""
     from breakeven.machine.gpus import find_gpu

@@ -14,12 +14,14 @@ import typer
 from breakeven.capture.launching import python_call
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.target import resolve
+from breakeven.cli.model_options import asked_of
 from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
 
 if TYPE_CHECKING:
+    from breakeven.models.asked import Asked
     from breakeven.results.pictured import Pictured
     from breakeven.workflows.model_files import Prepared
     from breakeven.workflows.why import Answered, WhyRequest
@@ -27,8 +29,15 @@ if TYPE_CHECKING:
 #: The GPU that is predicted where none is named: the one that notebooks are given for nothing, so most people meet it first.
 DEFAULT_GPU = "Tesla T4"
 
-DATA_HELP = "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; repeat for more."
-EXPORT_HELP = "For MATLAB: also keep the PyTorch script that the network became."
+DATA_HELP = (
+    "For MATLAB: the size of a variable (XTrain=1440x28xN), or a .mat file that holds it; for Keras and ONNX: a size that the "
+    "file leaves open (seq=128). Repeat for more."
+)
+EXPORT_HELP = "For MATLAB, Keras, ONNX: also keep the PyTorch script that the network became."
+BATCH_HELP = "For Keras and ONNX: samples of a step."
+LENGTH_HELP = "For Keras and ONNX: time steps, where the file leaves them open."
+LOSS_HELP = "For Keras and ONNX: mse, crossentropy, bce, mae or huber. ONNX is trained only where --optimizer is given too."
+OPTIMIZER_HELP = "For Keras and ONNX: adam, adamw, sgd, rmsprop, adagrad, adadelta, adamax or nadam."
 
 
 def command(
@@ -53,6 +62,10 @@ def command(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show neither what the script prints nor the progress.")] = False,
     data: Annotated[list[str] | None, typer.Option("--data", metavar="X=SIZES", help=DATA_HELP)] = None,
     export: Annotated[str | None, typer.Option("--export", metavar="F", help=EXPORT_HELP)] = None,
+    batch: Annotated[int | None, typer.Option("--batch", metavar="N", help=BATCH_HELP)] = None,
+    length: Annotated[int | None, typer.Option("--length", metavar="N", help=LENGTH_HELP)] = None,
+    loss: Annotated[str | None, typer.Option("--loss", metavar="NAME", help=LOSS_HELP)] = None,
+    optimizer: Annotated[str | None, typer.Option("--optimizer", metavar="NAME", help=OPTIMIZER_HELP)] = None,
 ) -> int:
     """Say which device SCRIPT should run on, why it is as slow as it is, and what to change.
 
@@ -62,11 +75,8 @@ def command(
     script, args = _program(script, args or [], module)
     check_json(json, script)
     check_html(html, script)
-    if out is not None:
-        from breakeven.store import check_free
-
-        check_free(out)
-    with _prepared(script, data or [], export) as prepared:
+    _check_out(out)
+    with _prepared(script, asked_of(data, batch, length, loss, optimizer), export) as prepared:
         target = prepared.target
         resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
         gpus, host = _gpu_names(gpu or []), _host_name(host)
@@ -83,19 +93,36 @@ def command(
         report = with_shown_paths(prepared.finish(report))
         wanted = html is not None or out is not None
         picture = _picture(answer) if wanted else None  # while the script that a model file became is still there
-    if not gpu and not any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
-        note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
-        report = replace(report, warnings=(note, *report.warnings))
+    report = report if gpu else _with_default_named(report)
     _hand_over(report, json)
     page = _page(report, picture, replace(request, script=script)) if wanted else b""
     write_html(html, lambda: page)
-    if out is not None and answer is not None:
-        from breakeven.workflows.keeping import keep
-
-        keep(replace(answer, report=report), replace(request, script=script), out, page)
+    _keep(answer, report, replace(request, script=script), out, page)
     if error is not None:
         raise error
     return 0
+
+
+def _keep(answer: Answered | None, report: WhyReport, request: WhyRequest, out: str | None, page: bytes) -> None:
+    if out is not None and answer is not None:
+        from breakeven.workflows.keeping import keep
+
+        keep(replace(answer, report=report), request, out, page)
+
+
+def _check_out(out: str | None) -> None:
+    if out is not None:
+        from breakeven.store import check_free
+
+        check_free(out)
+
+
+def _with_default_named(report: WhyReport) -> WhyReport:
+    """Says which GPU was predicted where none was named, unless one was measured."""
+    if any(device.kind == "gpu" and device.source == "measured" for device in report.devices):
+        return report
+    note = f"No --gpu was named, so a {DEFAULT_GPU} was predicted; `breakeven gpus` lists the others."
+    return replace(report, warnings=(note, *report.warnings))
 
 
 def _program(script: str, args: list[str], module: bool) -> tuple[str, list[str]]:
@@ -108,11 +135,11 @@ def _program(script: str, args: list[str], module: bool) -> tuple[str, list[str]
     return call.target, list(call.args)
 
 
-def _prepared(script: str, data: list[str], export: str | None) -> AbstractContextManager[Prepared]:
+def _prepared(script: str, asked: Asked, export: str | None) -> AbstractContextManager[Prepared]:
     """What to run: a script as it is, a file that holds a network as the script that it becomes."""
     from breakeven.workflows.model_files import prepared
 
-    return prepared(script, data, export)
+    return prepared(script, asked, export)
 
 
 def _gpu_names(asked: list[str]) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import math
 from typing import Final
 
 from breakeven.machine.records import Gpu
-from breakeven.models.kinds import Attention, Convolution, Dense, Recurrent
+from breakeven.models.kinds import Attention, Computed, Convolution, Dense, Recurrent
 from breakeven.models.learnables import learnables
 from breakeven.models.network import Layer, Model, Network
 
@@ -40,6 +40,8 @@ def in_millions(flops: float) -> str:
 def forward_flops(network: Network, layer: Layer) -> float:
     """Floating-point operations of one sample in one layer, forward; 2 for each multiplication with its addition."""
     fed, given, kind = network.fed(layer), network.shapes[layer.name], layer.kind
+    if isinstance(kind, Computed):
+        return kind.flops
     if not isinstance(kind, Convolution | Dense | Recurrent | Attention):
         return 0.0
     arrays = learnables(kind, fed)

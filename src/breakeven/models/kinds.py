@@ -27,6 +27,7 @@ class Input:
         words: how many different whole numbers the data holds; None: it is of real numbers.
         centred: whether a stored mean is taken off first.
         scaled: whether it is then divided by a stored deviation or brought into a range.
+        last: whether an image comes with its channels last.
     """
 
     channels: int
@@ -35,6 +36,7 @@ class Input:
     words: int | None = None
     centred: bool = False
     scaled: bool = False
+    last: bool = False
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,51 @@ class Positions:
     length: int | None = None
 
 
+@dataclass(frozen=True)
+class Product:
+    """A product of matrices in what a layer does, in the vocabulary of `breakeven predict`, for one sample.
+
+    Attributes:
+        op: `linear`, `conv2d`, `lstm`, …
+        sizes: its columns.
+        batch: the column that the samples of a step multiply.
+    """
+
+    op: str
+    sizes: tuple[tuple[str, int], ...]
+    batch: str
+
+
+@dataclass(frozen=True)
+class Computed:
+    """Arrays in, one array out, in the words of PyTorch: what a reader translated whole, axes in the file's order.
+
+    For formats that are programs on arrays themselves. In its lines `$me` is the layer's attribute, `$0`, `$1`, … its inputs;
+    readers put nothing but numbers and words of their own into them.
+
+    Attributes:
+        calls: the expression that gives its value.
+        shape: of one sample; `last`: its channels are the last axis, else the first (of two axes always the last).
+        makes: lines of `__init__`.
+        arrays: what it learns.
+        needs: names of the definitions that the lines use.
+        flops: floating-point operations of one sample, forward.
+        products: the operations that `predict` can price.
+        shares: the layer whose arrays it uses; None: its own.
+    """
+
+    calls: str
+    shape: tuple[int, ...]
+    makes: tuple[str, ...] = ()
+    arrays: tuple[tuple[str, tuple[int, ...]], ...] = ()
+    needs: tuple[str, ...] = ()
+    flops: float = 0.0
+    products: tuple[Product, ...] = ()
+    last: bool = False
+    shares: str | None = None
+
+
 Kind = (
     Input | Convolution | Pooling | GlobalPooling | Dense | Embedding | Recurrent | Attention | Normalization | LocalNormalization
-    | Activation | Dropout | Flatten | Identity | Merge | Positions
+    | Activation | Dropout | Flatten | Identity | Merge | Positions | Computed
 )  # fmt: skip

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from breakeven.models.kinds import (
     Activation,
     Attention,
+    Computed,
     Convolution,
     Dense,
     Embedding,
@@ -34,6 +35,8 @@ def learnables(kind: Kind, fed: tuple[Shape, ...]) -> Arrays:
     >>> learnables(Recurrent("lstm", 24), (Shape(2, (), 28),))
     {'input_weights': (96, 2), 'recurrent_weights': (96, 24), 'bias': (96,)}
     """
+    if isinstance(kind, Computed):
+        return {} if kind.shares is not None else dict(kind.arrays)
     counted = _ARRAYS.get(type(kind))
     return {} if counted is None else counted(kind, fed[0])
 

@@ -101,10 +101,12 @@ class Training:
         threshold: of gradients, None: none; `threshold_of`: each parameter's norm, all parameters' norm, each value.
         read_every: the loss is read (which waits for the GPU) at every so many iterations; None: never.
         environment: device that the script names.
+        learns: whether it is trained at all; else a step is the forward pass, without gradients.
+        nesterov: whether SGD's momentum looks ahead.
     """
 
     loss: Literal["cross_entropy", "binary_cross_entropy", "half_squares", "squares", "absolute", "huber"] = "squares"
-    solver: Literal["sgd", "adam", "rmsprop"] = "adam"
+    solver: Literal["sgd", "adam", "rmsprop", "adamw", "adagrad", "adadelta", "adamax", "nadam"] = "adam"
     rate: float = 1e-3
     momentum: float = 0.0
     beta1: float = 0.9
@@ -121,6 +123,8 @@ class Training:
     read_every: int | None = 1
     environment: Literal["cuda", "cpu"] = "cuda"
     place: Place | None = None
+    learns: bool = True
+    nesterov: bool = False
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,18 @@ from __future__ import annotations
 
 import math
 
-from breakeven.models.kinds import Activation, Attention, Convolution, Dense, Kind, Merge, Normalization, Recurrent
+from breakeven.models.kinds import (
+    Activation,
+    Attention,
+    Computed,
+    Convolution,
+    Dense,
+    Kind,
+    Merge,
+    Normalization,
+    Product,
+    Recurrent,
+)
 from breakeven.models.network import Network, Shape
 from breakeven.models.shapes import sides, slid_over
 from breakeven.models.torch_layers import is_fused
@@ -35,6 +46,8 @@ def operations(network: Network, batch: int) -> list[Row]:
 
 
 def _rows(kind: Kind, fed: tuple[Shape, ...], given: Shape, batch: int) -> list[Row]:
+    if isinstance(kind, Computed):
+        return [_product(one, batch) for one in kind.products] or [{"op": "other"}]
     first = fed[0]
     samples = batch * (first.time or 1)
     elements = samples * given.channels * math.prod(given.spatial)
@@ -60,6 +73,10 @@ def _rows(kind: Kind, fed: tuple[Shape, ...], given: Shape, batch: int) -> list[
     if isinstance(kind, Merge) and kind.how != "concatenate":
         return [{"op": "add" if kind.how == "add" else "mul", "elements": elements, "inputs": 2}] * (len(fed) - 1)
     return [{"op": type(kind).__name__.lower()}]
+
+
+def _product(one: Product, batch: int) -> Row:
+    return {"op": one.op, **{name: size * batch if name == one.batch else size for name, size in one.sizes}}
 
 
 def _convolution(kind: Convolution, fed: Shape, given: Shape, batch: int) -> Row:

@@ -14,6 +14,7 @@ from breakeven.errors import InputError
 from breakeven.models.kinds import (
     Activation,
     Attention,
+    Computed,
     Convolution,
     Dense,
     Dropout,
@@ -63,6 +64,8 @@ def shape_of(kind: Kind, fed: tuple[Shape, ...], steps: int | None = None) -> Sh
 
 
 def _check_count(kind: Kind, fed: tuple[Shape, ...]) -> None:
+    if isinstance(kind, Computed):
+        return  # its reader has counted them
     if isinstance(kind, Merge):
         if len(fed) < 2:
             raise InputError(f"joins {len(fed)} input; it takes two or more")
@@ -237,6 +240,15 @@ def _positions(kind: Positions, fed: Shape) -> Shape:
     return Shape(kind.width, (), fed.time)
 
 
+def _computed(kind: Computed, fed: tuple[Shape, ...]) -> Shape:
+    axes = kind.shape
+    if len(axes) < 2:
+        return Shape(axes[0] if axes else 1)
+    if len(axes) == 2:
+        return Shape(axes[1], (), axes[0])
+    return Shape(axes[-1], axes[:-1]) if kind.last else Shape(axes[0], axes[1:])
+
+
 def _same(kind: Kind, fed: Shape) -> Shape:
     return fed
 
@@ -247,4 +259,4 @@ _OF_ONE: dict[type, Callable[..., Shape]] = {
     Recurrent: _recurrent, Normalization: _normalization, LocalNormalization: _same, Activation: _same, Dropout: _same,
     Flatten: _flatten, Identity: _same, Positions: _positions,
 }  # fmt: skip
-_OF_MANY: dict[type, Callable[..., Shape]] = {Attention: _attention, Merge: _merge}
+_OF_MANY: dict[type, Callable[..., Shape]] = {Attention: _attention, Merge: _merge, Computed: _computed}

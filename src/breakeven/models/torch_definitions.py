@@ -105,6 +105,60 @@ class Unfused(nn.Module):
         return torch.stack(states, 1)
 '''
 
+_LOOP = '''\
+class Loop(nn.Module):
+    """A recurrent layer that no fused call runs: a loop over the time steps, with the weights as Keras has them."""
+
+    def __init__(self, inputs, hidden, cell, state, gates=None, bias=True, reset_after=True, recurrent_dropout=0.0,
+                 zero_output=False):
+        super().__init__()
+        self.hidden, self.cell, self.state, self.gates, self.reset_after = hidden, cell, state, gates, reset_after
+        self.recurrent_dropout, self.zero_output = recurrent_dropout, zero_output
+        rows = {"lstm": 4, "gru": 3, "rnn": 1}[cell] * hidden
+        self.kernel = nn.Parameter(nn.init.xavier_uniform_(torch.empty(inputs, rows)))
+        self.recurrent_kernel = nn.Parameter(nn.init.orthogonal_(torch.empty(hidden, rows)))
+        two = cell == "gru" and reset_after
+        self.bias = nn.Parameter(torch.zeros(2, rows) if two else torch.zeros(rows)) if bias else None
+
+    def forward(self, x, mask=None):
+        h = c = last = x.new_zeros(x.size(0), self.hidden)
+        kept = F.dropout(torch.ones_like(h), self.recurrent_dropout, self.training) if self.recurrent_dropout else None
+        projected = None if kept is not None or mask is not None or self.cell == "rnn" else self.project(x)
+        outputs = []
+        for t in range(x.size(1)):
+            p = self.project(x[:, t]) if projected is None else projected[:, t]
+            new_h, new_c = self.step(p, h if kept is None else h * kept, h, c)
+            given = new_h
+            if mask is not None:
+                here = mask[:, t : t + 1]
+                given = torch.where(here, new_h, torch.zeros_like(last) if self.zero_output else last)
+                new_h, new_c = torch.where(here, new_h, h), torch.where(here, new_c, c)
+            h, c, last = new_h, new_c, given
+            outputs.append(given)
+        return torch.stack(outputs, 1)
+
+    def project(self, x):
+        p = torch.matmul(x, self.kernel)
+        return p if self.bias is None else p + (self.bias[0] if self.bias.dim() == 2 else self.bias)
+
+    def step(self, p, used, h, c):
+        n, kernel = self.hidden, self.recurrent_kernel
+        if self.cell == "rnn":
+            return self.state(p + used @ kernel), c
+        if self.cell == "lstm":
+            i, f, g, o = (p + used @ kernel).chunk(4, 1)
+            c = self.gates(f) * c + self.gates(i) * self.state(g)
+            return self.gates(o) * self.state(c), c
+        if self.reset_after:
+            q = used @ kernel if self.bias is None else used @ kernel + self.bias[1]
+            update, reset = self.gates(p[:, : 2 * n] + q[:, : 2 * n]).chunk(2, 1)
+            new = self.state(p[:, 2 * n :] + reset * q[:, 2 * n :])
+        else:
+            update, reset = self.gates(p[:, : 2 * n] + used @ kernel[:, : 2 * n]).chunk(2, 1)
+            new = self.state(p[:, 2 * n :] + (reset * used) @ kernel[:, 2 * n :])
+        return update * h + (1 - update) * new, c
+'''
+
 _ATTEND = '''\
 def attend(queries, keys, values, heads, causal=False, dropout=0.0):
     """Scaled dot-product attention; (batch, time, channels) each."""
@@ -128,6 +182,21 @@ class SelfAttention(nn.Module):
         return self.out(attend(self.query(x), self.key(x), self.value(x), self.heads, self.causal, dropout))
 """
 
+_HEADS = """\
+class Heads(nn.Module):
+    \"\"\"Attention of several heads: queries look into keys and values.\"\"\"
+
+    def __init__(self, queries, keys, values, heads, width, value_width, outputs, causal=False, dropout=0.0, bias=True):
+        super().__init__()
+        self.heads, self.causal, self.dropout = heads, causal, dropout
+        self.query, self.key = nn.Linear(queries, heads * width, bias), nn.Linear(keys, heads * width, bias)
+        self.value, self.out = nn.Linear(values, heads * value_width, bias), nn.Linear(heads * value_width, outputs, bias)
+
+    def forward(self, queries, values, keys):
+        dropout = self.dropout if self.training else 0.0
+        return self.out(attend(self.query(queries), self.key(keys), self.value(values), self.heads, self.causal, dropout))
+"""
+
 _SINES = '''\
 def sines(steps, width):
     """Positions as sines and cosines of falling frequency; (steps, width)."""
@@ -142,8 +211,10 @@ _DEFINITIONS: Final[dict[str, str]] = {
     "start_recurrent": _START_RECURRENT,
     "last_of_both": _LAST_OF_BOTH,
     "Unfused": f"{_HARD_SIGMOID}\n\n{_UNFUSED}",
+    "Loop": _LOOP,
     "attend": _ATTEND,
     "SelfAttention": _SELF_ATTENTION,
+    "Heads": _HEADS,
     "sines": _SINES,
 }
 

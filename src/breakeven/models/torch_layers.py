@@ -7,12 +7,14 @@ convolutions over time, `(batch, channels, time)`; images in time are folded int
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from breakeven.models.kinds import (
     Activation,
     Attention,
+    Computed,
     Convolution,
     Dense,
     Dropout,
@@ -78,7 +80,19 @@ def written(kind: Kind, name: str, fed: tuple[Value, ...]) -> Written:
         return _merge(kind, fed)
     if isinstance(kind, Attention):
         return _attention(kind, name, fed)
+    if isinstance(kind, Computed):
+        return _computed(kind, f"self.{name}", fed)
     return _OF_ONE[type(kind)](kind, f"self.{name}", fed[0])
+
+
+def _computed(kind: Computed, made: str, fed: tuple[Value, ...]) -> Written:
+    texts = [value.to(PLAIN) for value in fed]
+
+    def put(text: str) -> str:
+        return re.sub(r"\$(me|\d+)", lambda at: made if at[1] == "me" else texts[int(at[1])], text)
+
+    makes = () if kind.shares is not None else tuple(put(line) for line in kind.makes)
+    return Written(put(kind.calls), makes, PLAIN, kind.needs)
 
 
 def spatial_layout(shape: Shape) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from breakeven.models.check import identifier
-from breakeven.models.kinds import Activation, Input
+from breakeven.models.kinds import Activation, Computed, Input
 from breakeven.models.network import Layer, Model, Network, Place, Shape, Training
 from breakeven.models.torch_definitions import definitions
 from breakeven.models.torch_layers import PLAIN, Value, Written, written
@@ -96,7 +96,8 @@ def _layers(network: Network, training: Training, names: Mapping[str, str]) -> d
         if layer is network.layers[-1] and _in_loss(layer, training):
             one = Written(fed[0].text, layout=fed[0].layout)
         else:
-            one = written(layer.kind, names[layer.name], fed)
+            shared = layer.kind.shares if isinstance(layer.kind, Computed) else None
+            one = written(layer.kind, names[shared or layer.name], fed)
         code[layer.name] = one
         values[layer.name] = Value(variables[layer.name], network.shapes[layer.name], one.layout)
     return code
@@ -148,7 +149,8 @@ def _data(layer: Layer, shape: Shape) -> str:
     sizes = [] if shape.time is None else [shape.time]
     if kind.words is not None:
         return f"torch.randint({kind.words}, ({', '.join(['OBSERVATIONS', *map(str, sizes)])}{',' if not sizes else ''}))"
-    return f"torch.randn({', '.join(map(str, ['OBSERVATIONS', *sizes, shape.channels, *shape.spatial]))})"
+    axes = [*shape.spatial, shape.channels] if kind.last else [shape.channels, *shape.spatial]
+    return f"torch.randn({', '.join(map(str, ['OBSERVATIONS', *sizes, *axes]))})"
 
 
 def _targets(shape: Shape, training: Training) -> str:
@@ -165,6 +167,8 @@ def _prepare(network: Network, training: Training, names: Mapping[str, str]) -> 
     place = training.place
     lines = [_Line("torch.manual_seed(0)")]
     lines += [_Line(f"{name} = {_data(layer, network.shapes[layer.name])}", layer.place) for layer, name in _sets(network, names)]
+    if not training.learns:
+        return [*lines, _Line("network = Network().to(device).eval()", place)]
     lines += [_Line(f"targets = {_targets(network.output, training)}", place), _Line("network = Network().to(device)", place)]
     lines += [_Line(text, place) for text in _optimizer(training)]
     if training.period is not None:
@@ -178,6 +182,10 @@ def _sets(network: Network, names: Mapping[str, str]) -> Iterable[tuple[Layer, s
     return [(layer, "data" if lone else f"data_{names[layer.name]}") for layer in network.inputs]
 
 
+_ADAMS = {"adam": "Adam", "adamw": "AdamW", "adamax": "Adamax", "nadam": "NAdam"}
+_ADAPTIVE = {"adagrad": "Adagrad", "adadelta": "Adadelta"}
+
+
 def _optimizer(training: Training) -> list[str]:
     lines = ["learned = [p for p in network.parameters() if p.requires_grad]"]
     groups = "learned"
@@ -189,10 +197,13 @@ def _optimizer(training: Training) -> list[str]:
         ]
         groups = f'[{{"params": weights, "weight_decay": {training.decay!r}}}, {{"params": biases}}]'
     if training.solver == "sgd":
-        made = f"SGD({groups}, lr={training.rate!r}, momentum={training.momentum!r})"
-    elif training.solver == "adam":
+        ahead = ", nesterov=True" if training.nesterov and training.momentum else ""
+        made = f"SGD({groups}, lr={training.rate!r}, momentum={training.momentum!r}{ahead})"
+    elif training.solver in _ADAMS:
         betas = f"({training.beta1!r}, {training.beta2!r})"
-        made = f"Adam({groups}, lr={training.rate!r}, betas={betas}, eps={training.epsilon!r})"
+        made = f"{_ADAMS[training.solver]}({groups}, lr={training.rate!r}, betas={betas}, eps={training.epsilon!r})"
+    elif training.solver in _ADAPTIVE:
+        made = f"{_ADAPTIVE[training.solver]}({groups}, lr={training.rate!r}, eps={training.epsilon!r})"
     else:
         made = f"RMSprop({groups}, lr={training.rate!r}, alpha={training.beta2!r}, eps={training.epsilon!r})"
     return [*lines, f"optimizer = torch.optim.{made}"]
@@ -217,6 +228,8 @@ def _loop(network: Network, training: Training, names: Mapping[str, str]) -> lis
     sets = list(_sets(network, names))
     lone = len(sets) == 1
     inputs = ["x" if lone else f"x_{names[layer.name]}" for layer, _ in sets]
+    if not training.learns:
+        return [_Line(one, place if one.strip() else None) for one in _forward_loop(sets, inputs)]
     once = {"once": "torch.randperm(OBSERVATIONS)", "never": "torch.arange(OBSERVATIONS)"}.get(training.shuffle)
     text = [f"order = {once}"] if once else []
     text += ["iteration = 0", "", "for epoch in range(EPOCHS):"]
@@ -240,6 +253,12 @@ def _loop(network: Network, training: Training, names: Mapping[str, str]) -> lis
         text.append(indent + said)
     text += ["    scheduler.step()"] if training.period is not None else []
     return [_Line(one, place if one.strip() else None) for one in text]
+
+
+def _forward_loop(sets: list[tuple[Layer, str]], inputs: list[str]) -> list[str]:
+    text = ["for epoch in range(EPOCHS):", "    for first in range(0, OBSERVATIONS - BATCH + 1, BATCH):"]
+    text += [f"        {x} = {data}[first : first + BATCH].to(device)" for x, (_, data) in zip(inputs, sets, strict=True)]
+    return [*text, "        with torch.no_grad():", f"            y = network({', '.join(inputs)})"]
 
 
 def _clipped(training: Training) -> list[str]:

@@ -25,6 +25,7 @@ from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import find_host, this_machine
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.models.arithmetic import step_flops
+from breakeven.models.asked import Asked
 from breakeven.models.learnables import count
 from breakeven.models.network import Model, Training
 from breakeven.models.shorthand.read import network
@@ -98,7 +99,11 @@ def described(request: AskRequest) -> Model:
         InputError: it cannot be understood.
     """
     if is_model(request.net):
-        model = read_model(request.net, request.data)
+        own = request.net.lower().endswith(".m")  # a MATLAB script says all itself; what is asked then takes its place
+        asked = Asked(request.data)
+        if not own:
+            asked = Asked(request.data, request.batch, request.length, request.loss, request.optimizer)
+        model = read_model(request.net, asked)
         training = model.training
     else:
         net = network(request.net, request.length)

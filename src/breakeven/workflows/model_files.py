@@ -16,21 +16,40 @@ from breakeven.diagnose.wording import ms
 from breakeven.errors import InputError
 from breakeven.machine.gpus import known_gpu
 from breakeven.models.arithmetic import at_peak_ms, in_millions, step_flops
+from breakeven.models.asked import NOTHING, Asked
 from breakeven.models.network import Model
 from breakeven.models.torch_script import Script, write
 from breakeven.report.writing import check_target, write_whole
 from breakeven.results import Finding, Site, WhyReport
 
 
-def _matlab(path: Path, data: Sequence[str]) -> Model:
+def _matlab(path: Path, asked: Asked) -> Model:
     from breakeven.models.matlab.data import given
     from breakeven.models.matlab.read import read
 
-    return read(path, given(data))
+    for name, value in (("--batch", asked.batch), ("--length", asked.length), ("--loss", asked.loss),
+                        ("--optimizer", asked.optimizer)):  # fmt: skip
+        if value is not None:
+            raise InputError(f"{name} is for files that leave it open; {path} says it itself")
+    return read(path, given(asked.data))
+
+
+def _keras(path: Path, asked: Asked) -> Model:
+    from breakeven.models.keras.read import read
+
+    return read(path, asked)
+
+
+def _onnx(path: Path, asked: Asked) -> Model:
+    from breakeven.models.onnx.read import read
+
+    return read(path, asked)
 
 
 #: Suffix → reader.
-_READERS: dict[str, Callable[[Path, Sequence[str]], Model]] = {".m": _matlab}
+_READERS: dict[str, Callable[[Path, Asked], Model]] = {
+    ".m": _matlab, ".keras": _keras, ".h5": _keras, ".hdf5": _keras, ".json": _keras, ".onnx": _onnx,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -46,7 +65,7 @@ def is_model(path: str) -> bool:
     return Path(path).suffix.lower() in _READERS
 
 
-def read_model(path: str, data: Sequence[str] = ()) -> Model:
+def read_model(path: str, asked: Asked = NOTHING) -> Model:
     """The description of the network in a file.
 
     Raises:
@@ -54,27 +73,28 @@ def read_model(path: str, data: Sequence[str] = ()) -> Model:
     """
     if not Path(path).is_file():
         raise InputError(f"{path}: no such file")
-    return _READERS[Path(path).suffix.lower()](Path(path), data)
+    return _READERS[Path(path).suffix.lower()](Path(path), asked)
 
 
 @contextmanager
-def prepared(path: str, data: Sequence[str] = (), export: str | None = None) -> Iterator[Prepared]:
+def prepared(path: str, asked: Asked = NOTHING, export: str | None = None) -> Iterator[Prepared]:
     """A file as a script that can be run; a script stays as it is.
 
     Args:
         path: the file that the user names.
-        data: sizes of its data, as `--data` takes them.
+        asked: sizes that it leaves open, and a training where it has none.
         export: where to keep the script; None: it is gone afterwards.
 
     Raises:
         InputError: it cannot be read, or `export` cannot be written.
     """
     if not is_model(path):
-        if data or export:
-            raise InputError(f"--data and --export are for {', '.join(_READERS)} files; {path} is run as it is")
+        if asked != NOTHING or export:
+            said = "--data, --export, --batch, --length, --loss and --optimizer"
+            raise InputError(f"{said} are for {', '.join(_READERS)} files; {path} is run as it is")
         yield Prepared(path, lambda report: report)
         return
-    model = read_model(path, data)
+    model = read_model(path, asked)
     script = write(model, Path(path).name)
     if export is not None:
         _keep(script, Path(export), path)

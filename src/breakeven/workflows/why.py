@@ -5,7 +5,7 @@ What it does not know: how the training behaves after the steps that were run.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, replace
 
 import msgspec
@@ -28,6 +28,7 @@ from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import THIS_MACHINE, find_host
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.measure.present import SYNCHRONISE
+from breakeven.models.keras.recurrence import path_in_a_script
 from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
 from breakeven.results.facts import Facts, Threads, facts_of
 from breakeven.stats import Estimate
@@ -245,11 +246,19 @@ def _steps(caught: CaptureResult, step: Estimate | None) -> dict[str, int]:
 
 
 def _warnings(caught: CaptureResult) -> tuple[str, ...]:
-    told = [*caught.warnings, *(caught.cpu.warnings if caught.cpu else ())]
+    told = [*caught.warnings, *(caught.cpu.warnings if caught.cpu else ()), *_keras(caught)]
     if caught.virtual is not None:
         told += caught.virtual.warnings
         told += caught.virtual.stream.warnings if caught.virtual.stream is not None else ()
     return tuple(dict.fromkeys(told))
+
+
+def _keras(caught: CaptureResult) -> Iterator[str]:
+    """Which path each recurrent layer of a Keras script takes."""
+    if caught.cpu is None or caught.cpu.keras is None:
+        return
+    for layer in caught.cpu.keras.layers:
+        yield path_in_a_script(layer.kind, layer.name, layer.arguments)
 
 
 def _guessed(judged: list[_Judged]) -> tuple[str, ...]:
