@@ -39,11 +39,8 @@ class Errors:
 
 
 def quantile(values: np.ndarray, share: float) -> float:
-    """The quantile, by the rank at or beyond the share. (Crossed rows come from fits to less data: no row need be added.)"""
-    ordered = np.sort(values)
-    n = len(ordered)
-    rank = int(np.ceil(n * share)) if share >= 0.5 else int(np.floor(n * share)) + 1
-    return float(ordered[min(max(rank, 1), n) - 1])
+    """The quantile below which the next row falls with this probability: between ranks where it has to be (Weibull's positions)."""
+    return float(np.quantile(values, share, method="weibull"))
 
 
 def factors(variant: str, errors: dict[str, Errors], few: Collection[str]) -> dict[str, Factors]:
