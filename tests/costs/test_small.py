@@ -28,7 +28,7 @@ def test_a_kernel_with_next_to_nothing_to_do_costs_a_few_microseconds_on_any_dev
     for op, direction, sizes in TINY:
         one = price_one(op, gpu, direction=direction, **sizes)  # type: ignore[arg-type]  # a parametrised Gpu
         assert 1.5 <= one.mid_us <= 15.0, (op, direction, one)
-        assert one.high_us <= 3.5 * one.mid_us, (op, direction, one)
+        assert one.high_us <= 5.0 * one.mid_us, (op, direction, one)  # the T4's tiny convolutions take up to 16 µs (DeepBench)
 
 
 @pytest.mark.parametrize("name", ["Quadro K620", "GTX TITAN X (Maxwell)", "Tesla T4", "Tesla V100-SXM2-16GB", "Instinct MI25"])

@@ -39,7 +39,7 @@ class Errors:
 
 
 def quantile(values: np.ndarray, share: float) -> float:
-    """The quantile below which the next row falls with this probability: between ranks where it has to be (Weibull's positions)."""
+    """The quantile below which the next row falls with this probability, between ranks where need be (Weibull's positions)."""
     return float(np.quantile(values, share, method="weibull"))
 
 
@@ -53,7 +53,7 @@ def factors(variant: str, errors: dict[str, Errors], few: Collection[str]) -> di
     for name, one in errors.items():
         size, rows = (sizes[name], together) if name in sizes and together is not None else (1.0, one)
         bounds = [_bounds(size * rows.error[chosen]) for chosen in _regimes(rows.limits, SOME)]
-        least, most = tiny(variant, one.error, one.limits)
+        least, most = tiny(variant, one.error, one.limits, _TELLING)
         found[name] = [*(low for low, _ in bounds), least], [*(high for _, high in bounds), most]
     return found
 
@@ -89,10 +89,10 @@ def _bounds(error: np.ndarray) -> tuple[float, float]:
     return float(np.exp(min(quantile(error, _ODDS), -_LEAST))), float(np.exp(max(quantile(error, 1.0 - _ODDS), _LEAST)))
 
 
-def tiny(variant: str, error: np.ndarray, limits: np.ndarray) -> tuple[float, float]:
+def tiny(variant: str, error: np.ndarray, limits: np.ndarray, enough: int) -> tuple[float, float]:
     """Factors of tiny calls: of the rows themselves where there are enough, else as kernels in traces vary."""
     rows = error[limits == TINY]
-    if len(rows) < _TELLING:
+    if len(rows) < enough:
         return next((f for start, f in _TINY.items() if variant.startswith(start)), _TINY_OTHERS)
     return _bounds(rows)
 
@@ -107,7 +107,7 @@ def pooled(variant: str, errors: list[tuple[np.ndarray, np.ndarray]]) -> Factors
     for rows in _regimes(limits, some):
         low.append(float(np.exp(min(_weighted(values[rows], weight[rows], _ODDS), -_LEAST))))
         high.append(float(np.exp(max(_weighted(values[rows], weight[rows], 1.0 - _ODDS), _LEAST))))
-    least, most = tiny(variant, values, limits)
+    least, most = tiny(variant, values, limits, SOME)
     return [*low, least], [*high, most]
 
 

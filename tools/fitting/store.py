@@ -66,7 +66,7 @@ def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:
     errors = [(e, limits) for e, limits in errors if len(e)]
     if len(errors) < 2:
         low, high = float(np.exp(-_UNTRIED)), float(np.exp(_UNTRIED))
-        least, most = tiny(fitted.variant, np.zeros(0), np.zeros(0))
+        least, most = tiny(fitted.variant, np.zeros(0), np.zeros(0), SOME)
         return [*[low] * 9, least], [*[high] * 9, most]
     return pooled(fitted.variant, errors)
 

@@ -19,6 +19,7 @@ from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, chec
 from breakeven.cli.progress import progress_on
 from breakeven.errors import BreakevenError, InputError, Interrupted, NoAnswer, ScriptFailed
 from breakeven.results import WhyReport
+from breakeven.workflows.shown_paths import with_shown_paths
 
 if TYPE_CHECKING:
     from breakeven.models.asked import Asked
@@ -77,27 +78,26 @@ def command(
     check_html(html, script)
     _check_out(out)
     with _prepared(script, asked_of(data, batch, length, loss, optimizer), export) as prepared:
-        target = prepared.target
-        resolve(CaptureRequest(target=target, steps=steps, seconds=seconds, mark=mark))  # the script and the numbers are in order
+        resolve(CaptureRequest(target=prepared.target, steps=steps, seconds=seconds, mark=mark))
         gpus, host = _gpu_names(gpu or []), _host_name(host)
 
-        from breakeven.workflows.shown_paths import with_shown_paths
         from breakeven.workflows.why import WhyRequest
 
         request = WhyRequest(
-            script=target, args=tuple(args), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark, quiet=quiet,
-            named=bool(gpu),
+            script=prepared.target, args=tuple(args), gpus=gpus, host=host, steps=steps, seconds=seconds, mark=mark,
+            quiet=quiet, named=bool(gpu),
         )  # fmt: skip
         with stdout_kept(json == STDOUT):
             report, answer, error = _run(request)
         report = with_shown_paths(prepared.finish(report))
-        wanted = html is not None or out is not None
-        picture = _picture(answer) if wanted else None  # while the script that a model file became is still there
+        shown = html or out
+        picture = _picture(answer) if shown else None  # while the script that a model file became is still there
     report = report if gpu else _with_default_named(report)
     _hand_over(report, json)
-    page = _page(report, picture, replace(request, script=script)) if wanted else b""
+    request = replace(request, script=script)
+    page = _page(report, picture, request) if shown else b""
     write_html(html, lambda: page)
-    _keep(answer, report, replace(request, script=script), out, page)
+    _keep(answer, report, request, out, page)
     if error is not None:
         raise error
     return 0

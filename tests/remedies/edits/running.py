@@ -36,7 +36,7 @@ for job in json.load(sys.stdin):
     random.seed(0); np.random.seed(0); torch.manual_seed(0)
     if job["eager"]:
         torch.nn.Module.compile = lambda self, **said: compiled(self, backend="eager")
-        torch.compile = lambda function: whole(function, backend="eager")
+        torch.compile = lambda function, **said: whole(function, backend="eager")
     else:
         torch.nn.Module.compile, torch.compile = compiled, whole
     torch._dynamo.reset()

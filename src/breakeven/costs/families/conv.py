@@ -75,9 +75,7 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "short": 2.0 * k * depth * (4096.0 * rows) ** 0.5 / peak,
     }
     names = wanted(variant)
-    for height, width in _TILES:
-        if f"wave{height}x{width}" not in names:
-            continue
+    for height, width in (tile for tile in _TILES if f"wave{tile[0]}x{tile[1]}" in names):
         tiles = x.ceil(rows / height) * x.ceil(k / width)
         compute[f"wave{height}x{width}"] = waves(x, tiles, 2.0 * height * width * depth / peak, flops, r.sms)
     compute |= _in_patches(x, names, n, p, q, 2.0 * (32.0 * x.ceil(k / 32.0)) * depth / peak, winograd)
@@ -102,11 +100,15 @@ def work(x: Arithmetic, variant: str, c: Mapping[str, Values], dtype: str, r: Ra
         "ramp_winograd": started * winograd,
     }
     kind = x.where(pointwise * plain > 0.0, 1, x.where(winograd > 0.0, 0, 2))
-    coordinates = (kind, x.log2(rows), x.log2(k), x.log2(depth))
     touched = n * channels * x.minimum(c["h"], p * c["r"]) * x.minimum(c["w"], q * c["s"])  # strides may skip the others
-    fewest = flops * (peak / r.matrix[dtype] / r.ceiling(dtype)) / x.minimum(_WINOGRAD, area)
-    least = x.maximum(fewest, uncached(x, (touched + rows * k + k * depth) * size, r))
-    return Part(variant, compute, traffic, fixed, coordinates, least, kind=kind)
+    least = _least(x, flops * peak, area, (touched + rows * k + k * depth) * size, dtype, r)
+    return Part(variant, compute, traffic, fixed, (kind, x.log2(rows), x.log2(k), x.log2(depth)), least, kind=kind)
+
+
+def _least(x: Arithmetic, operations: Values, area: Values, moved: Values, dtype: str, r: Rates) -> Values:
+    """µs that no algorithm goes below: the multiplications that Winograd leaves, and what has to come from memory once."""
+    fewest = operations / (r.matrix[dtype] * r.ceiling(dtype)) / x.minimum(_WINOGRAD, area)
+    return x.maximum(fewest, uncached(x, moved, r))
 
 
 def _in_patches(
