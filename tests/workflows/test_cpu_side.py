@@ -34,9 +34,9 @@ def test_where_nothing_was_timed_there_is_no_step() -> None:
 
 
 def test_where_nothing_was_recorded_there_is_no_stream_and_no_account() -> None:
-    assert recorded(CaptureResult(timed(1, 1)), CPU, GPU) is None
-    assert recorded(caught(timed(1, 1), None), CPU, GPU) is None
-    assert recorded(caught(timed(1, 1), stream(0)), CPU, GPU) is None
+    assert recorded(CaptureResult(timed(1, 1))) is None
+    assert recorded(caught(timed(1, 1), None)) is None
+    assert recorded(caught(timed(1, 1), stream(0))) is None
     side = cpu_side(timed(1, 1, 1, 1, 1), None, CPU, GPU)
     assert side.step_ms is not None
     assert (side.step_ms.mid, side.account) == (1.0, ())
@@ -55,7 +55,7 @@ def test_the_account_sums_to_the_measured_step(step_ms: float) -> None:
 def test_waits_for_input_are_as_long_as_the_timing_pass_found_them() -> None:
     """The recorder slows the making of a batch; its median without the recorder is 2 ms, warm-up left out."""
     timing = timed(90, 5, 5, 5, 5, 5, warmup=1, waits_ms=(80, 2, 2, 2, 2, 9))
-    settled = recorded(caught(timing, stream(wait_ns=7_000_000)), CPU, GPU)
+    settled = recorded(caught(timing, stream(wait_ns=7_000_000)))
     assert settled is not None
     assert edit.host_ns(settled)[::31].tolist() == [2e6] * 3
     side = cpu_side(timing, settled, CPU, GPU)
@@ -63,7 +63,7 @@ def test_waits_for_input_are_as_long_as_the_timing_pass_found_them() -> None:
 
 
 def test_without_a_loader_the_recorded_waits_stand() -> None:
-    settled = recorded(caught(timed(5, 5, 5, waits_ms=(0, 0, 0)), stream(wait_ns=7_000_000)), CPU, GPU)
+    settled = recorded(caught(timed(5, 5, 5, waits_ms=(0, 0, 0)), stream(wait_ns=7_000_000)))
     assert settled is not None
     assert edit.host_ns(settled)[::31].tolist() == [7e6] * 3
 

@@ -19,6 +19,7 @@ from breakeven.costs.host_classes import VIEW, host_class
 from breakeven.machine.records import Cpu
 from breakeven.timeline import OpStream, edit, schema
 from breakeven.timeline.schema import Phase
+from breakeven.timeline.settle import least_cpu
 
 #: What the profiler adds for each event: `bridge.profiler_event_us` of `data/host.json`.
 _EVENT_NS: Final = 666.0
@@ -103,7 +104,7 @@ def held_to(stream: OpStream, costs: CallCosts, looked: Looked, *, cpu_step_ns: 
     if not times or bare_ns <= 0:
         return stream
     part = min(1.0, sum(times.values()) / bare_ns) * cpu_step_ns / sum(times.values()) if sum(times.values()) else 0.0
-    recorded = cpu_split(stream, costs, rate, cpu).kernel_ns
+    recorded = cpu_split(least_cpu(stream), costs, rate, cpu).kernel_ns
     kernels = np.zeros(len(recorded))
     for phase, inside in _groups(stream).items():
         weights = np.where(inside, recorded, 0.0)

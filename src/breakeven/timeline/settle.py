@@ -19,21 +19,25 @@ WAIT_FOR_INPUT = "host::input"
 
 
 def settled(stream: OpStream, *, input_ns: float | None = None) -> OpStream:
-    """The stream with its times put right.
+    """The stream with its host times put right.
 
     Args:
         stream: as recorded.
         input_ns: what one step of the undisturbed timing pass waits for its batch, ns; None: not measured.
 
     Returns:
-        The same rows with other `host_ns` and `cpu_ns`: at each position the least of the recorded steps of one sequence (the
-        mean for work of the host that has a row of its own, which may differ from step to step); no pause where it is shorter
-        than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
+        The same rows with other `host_ns`: at each position the least of the recorded steps of one sequence (the mean for
+        work of the host that has a row of its own, which may differ from step to step); none where the
+        pause is shorter than the operation on the CPU on either side of it; and waits for a batch that sum to what was measured.
     """
-    stream = edit.with_cpu(stream, _steady(stream, edit.cpu_ns(stream)))
     host = _steady(stream, edit.host_ns(stream))
     host = np.where(_beside_large_operations(stream, host), 0.0, host)
     return edit.with_host(stream, _as_measured(stream, host, input_ns))
+
+
+def least_cpu(stream: OpStream) -> OpStream:
+    """The stream with the least time on the CPU at each position of the recorded steps of one sequence."""
+    return edit.with_cpu(stream, _steady(stream, edit.cpu_ns(stream)))
 
 
 def _steady(stream: OpStream, times_ns: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -84,7 +84,7 @@ def ask(request: AskRequest, on_progress: Callable[[str], None] = lambda text: N
         asked = CaptureRequest(target=str(file), show_output=False)
         caught = capture(asked, in_words(on_progress), lambda: probed.append(probed_cpu()))
     cpu, doubts = probed[0] if probed else probed_cpu()
-    stream = recorded(caught, cpu, gpu)
+    stream = recorded(caught)
     here = cpu_side(caught.cpu, stream, cpu, gpu)
     if stream is None or here.step_ms is None:
         raise caught.error() or NoAnswer("the step could not be timed and recorded here")

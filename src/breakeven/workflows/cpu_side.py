@@ -57,17 +57,12 @@ def _first_call(step: Estimate) -> Estimate:
     return replace(step, low=min(step.low, step.mid * step.mid / (step.mid + SETTLED_NS)))
 
 
-def recorded(caught: CaptureResult, cpu: Cpu, gpu: Gpu) -> OpStream | None:
-    """The recorded stream, put right by the timing pass; None: nothing was recorded. Any GPU's costs serve."""
+def recorded(caught: CaptureResult) -> OpStream | None:
+    """The recorded stream with its host times settled by the timing pass; None: nothing was recorded."""
     stream = caught.virtual.stream if caught.virtual else None
     if stream is None or not len(stream):
         return None
-    stream = settled(stream, input_ns=input_ns(caught.cpu))
-    step = step_of(caught.cpu)
-    if caught.cpu is None or caught.cpu.looked is None or step is None:
-        return stream
-    costs, rate = price_calls(stream.calls, gpu), probed_rate(cpu, host_model())
-    return held_to(stream, costs, caught.cpu.looked, cpu_step_ns=step.mid, cpu=cpu, rate=rate)
+    return settled(stream, input_ns=input_ns(caught.cpu))
 
 
 def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gpu) -> CpuSide:
@@ -79,8 +74,11 @@ def cpu_side(timed: TimedPass | None, stream: OpStream | None, cpu: Cpu, gpu: Gp
     matched, flushed = _mended(in_ms, timed.matched if timed else None), _mended(in_ms, timed.flushed if timed else None)
     if stream is None:
         return CpuSide(in_ms, cpu=cpu, matched_ms=matched, flushed_ms=flushed)
-    in_ns = Interval(step.low, step.mid, step.high)
-    account = cpu_account(stream, price_calls(stream.calls, gpu), cpu_step_ns=in_ns, cpu=cpu, input_ns=input_ns(timed))
+    in_ns, costs = Interval(step.low, step.mid, step.high), price_calls(stream.calls, gpu)
+    if timed is not None and timed.looked is not None:
+        rate = probed_rate(cpu, host_model())
+        stream = held_to(stream, costs, timed.looked, cpu_step_ns=step.mid, cpu=cpu, rate=rate)
+    account = cpu_account(stream, costs, cpu_step_ns=in_ns, cpu=cpu, input_ns=input_ns(timed))
     return CpuSide(in_ms, account, cpu, matched, flushed)
 
 

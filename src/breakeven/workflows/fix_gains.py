@@ -99,7 +99,7 @@ def gains_for(
     caught = capture(asked)
     cpu, doubts = probed_cpu()
     error = caught.error()
-    stream = recorded(caught, cpu, gpu)
+    stream = recorded(caught)
     side = cpu_side(caught.cpu, stream, cpu, gpu)
     if error is not None and (stream is None or side.step_ms is None):
         raise error

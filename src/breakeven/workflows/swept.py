@@ -87,7 +87,7 @@ class Swept:
 
 def work(asked: Asked, chosen: Pick, timed: dict[int, Timed], recorded: dict[int, Recorded], machine: Machine) -> Swept:
     """Models of every choice of words, and the blocks of cells that are to be computed from them."""
-    rans = tuple(_ran(asked.grid, at, timed.get(at), recorded.get(at), machine) for at in sorted({*timed, *chosen.recorded}))
+    rans = tuple(_ran(asked.grid, at, timed.get(at), recorded.get(at)) for at in sorted({*timed, *chosen.recorded}))
     held, warnings = capped(asked.grid, rans)
     parts = tuple(_parts(asked.grid, held, machine))
     out: list[Block] = []
@@ -108,13 +108,13 @@ def work(asked: Asked, chosen: Pick, timed: dict[int, Timed], recorded: dict[int
     return Swept(rans, errors, parts, tuple(out), warnings, versions, machine)
 
 
-def _ran(grid: Grid, at: int, timed: Timed | None, recorded: Recorded | None, machine: Machine) -> Ran:
+def _ran(grid: Grid, at: int, timed: Timed | None, recorded: Recorded | None) -> Ran:
     cell = grid.cells[at]
     passed = timed.timed if timed is not None else None
     virtual = recorded.virtual if recorded is not None else None
     step = step_of(passed)
     ms = None if step is None else Interval(*(x / NS_PER_MS for x in (step.low, step.mid, step.high)))
-    stream = settled_stream(CaptureResult(cpu=passed, virtual=virtual), machine.cpu, machine.gpus[0])
+    stream = settled_stream(CaptureResult(cpu=passed, virtual=virtual))
     return Ran(
         at, cell, cell, ms, passed.batch if passed is not None else None, stream,
         timed is not None and timed.load.disturbed,

@@ -149,7 +149,7 @@ def _asked(request: WhyRequest) -> CaptureRequest:
 def _answer(request: WhyRequest, caught: CaptureResult, machine: _Machine, here: Probed) -> Answered:
     timed, step = caught.cpu, step_of(caught.cpu)
     real = device_side(caught.device, here.accelerator)
-    stream = recorded(caught, machine.cpu, machine.gpus[0])
+    stream = recorded(caught)
     side = cpu_side(timed, stream, machine.cpu, machine.gpus[0])
     judged: list[_Judged] = []
     if stream is not None and side.step_ms is not None:
