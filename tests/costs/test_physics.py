@@ -110,12 +110,13 @@ def test_more_work_never_costs_less(call: Call, gpu: Gpu, data: st.DataObject) -
     rising(call, gpu, data.draw(st.sampled_from(GROWING[call[0]])), data.draw(FACTORS))
 
 
-@pytest.mark.xfail(
-    strict=True, reason="below its first rows a table may fall faster over columns than so few rows' formula grows"
-)
-def test_more_columns_of_a_single_row_never_cost_less() -> None:
-    prices = [price_one("softmax", find_gpu("Instinct MI100"), rows=1, cols=c).mid_us for c in (32, 64, 512, 1218, 1448)]
-    assert prices == sorted(prices)
+@pytest.mark.parametrize("op", ["softmax", "layernorm"])
+@pytest.mark.parametrize("rows", [1, 3, 100, 128, 3000])
+def test_more_columns_never_cost_less_however_few_the_rows(op: str, rows: int) -> None:
+    """Fewer rows than the table begins with, too: MI100 with one row once cost 2 % less at 33 columns than at 32."""
+    for name in ("Instinct MI100", "Tesla T4", "Tesla P4"):
+        prices = [price_one(op, find_gpu(name), rows=rows, cols=int(2 ** (i / 8))).mid_us for i in range(24, 140)]
+        assert prices == sorted(prices), name
 
 
 @settings(max_examples=300, deadline=None)

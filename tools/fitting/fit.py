@@ -204,7 +204,8 @@ def _fit(
         values = values + corrections.table(axes, rows.places, target, importance, stiff, room, np.zeros(len(share)), 1.0 / blend)
     else:
         stiff = stiffness**2 * corrections.roughness(axes, options.slope)
-        room = growth.slack(variant.removesuffix(".graph"), axes, chosen, groups[0].dtype, devices)
+        surely = growth.slack(variant.removesuffix(".graph"), axes, chosen, groups[0].dtype, devices)
+        room = [np.floor(1000.0 * one) / 1000.0 for one in surely]  # tables are kept in thousandths
         values = corrections.table(axes, rows.places, error, importance, stiff, room, share)
     left = np.log(rows.time_us / Trained(axes, chosen, values).predict(rows))
     helps = np.median(np.abs(left)) < np.median(np.abs(error))

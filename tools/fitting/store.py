@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from breakeven.costs.models import serving
@@ -99,6 +101,6 @@ def _model(model: Trained, intervals: Factors) -> dict[str, object]:
     for kind in ("compute", "traffic", "fixed"):
         found[kind] = {n.split(":")[1]: w for n, w in model.weights.items() if n.startswith(kind)}
     if model.table is not None:
-        found["table"] = [round(float(v) * 1000) for v in model.table]
+        found["table"] = [math.floor(float(v) * 1000 + 0.5) for v in model.table]
     found["low"], found["high"] = ([round(f, 4) for f in factor] for factor in intervals)
     return found
