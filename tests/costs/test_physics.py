@@ -6,7 +6,7 @@ import math
 
 import polars as pl
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from breakeven.costs.operations import DTYPES, KINDS, OPERATIONS
@@ -59,7 +59,6 @@ def finite(call: Call, gpu: Gpu) -> None:
 def rising(call: Call, gpu: Gpu, column: str, factor: float) -> None:
     """More of one size costs no less."""
     op, sizes, words = call
-    assume(not (op in ("softmax", "layernorm") and sizes["rows"] < 128))  # a known hole, shown below
     more = sizes | {column: float(math.floor(sizes[column] * factor) + 1)}
     less, greater = price_one(op, gpu, **words, **sizes), price_one(op, gpu, **words, **more)  # type: ignore[arg-type]
     assert greater.mid_us >= less.mid_us * (1 - 1e-9)
