@@ -77,6 +77,15 @@ def test_the_look_comes_after_the_timing_and_counts_its_operations(run_script: C
     assert calls["backward", "aten::mm"] >= 1
 
 
+def test_nothing_of_the_look_is_shown(run_script: Callable[..., CaptureResult], capfd: pytest.CaptureFixture[str]) -> None:
+    """The profiler once wrote its starts and stops among what the script says."""
+    timed = run_script(training(steps=400)).cpu
+    assert timed is not None
+    assert timed.looked is not None
+    said = capfd.readouterr()
+    assert "profiler_start" not in said.out + said.err
+
+
 @pytest.mark.parametrize("steps_of_script", [1, 26, 30])
 def test_a_script_that_ends_before_or_while_it_is_looked_at_has_its_times(
     run_script: Callable[..., CaptureResult], steps_of_script: int

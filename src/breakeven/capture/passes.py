@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -23,6 +23,10 @@ from breakeven.capture.steps import Listener, Steps, StopAtEdge
 from breakeven.capture.timing import Timing
 from breakeven.children import die_with_parent
 from breakeven.fallbacks import Fallback, listen
+
+#: PyTorch's profiler tells of its starts and stops on standard error, which is the script's, unless this says otherwise.
+_PROFILER_LOG: Final = "KINETO_LOG_LEVEL"
+_SILENT: Final = "99"
 
 
 class Pass(Protocol):
@@ -99,6 +103,8 @@ def _protect(spec: ChildSpec) -> Overlay:
 
 def _prepare(spec: ChildSpec, book: marks.Book, overlay: Overlay, is_user: Callable[[str], bool]) -> Pass:
     """Everything up to the script's first line."""
+    if spec.which == CPU:
+        os.environ.setdefault(_PROFILER_LOG, _SILENT)
     import torch
 
     redirect.redirect_libraries(overlay)
