@@ -8,8 +8,9 @@ import sys
 import msgspec
 import pytest
 
+from breakeven.machine.cores import usable_cores
 from breakeven.machine.records import Cpu
-from breakeven.measure.probe import PROBE_BACKWARD, PROBE_FORWARD, cpu_model, usable_cores
+from breakeven.measure.probe import PROBE_BACKWARD, PROBE_FORWARD, cpu_model
 
 
 def test_the_probes_step_runs_the_operations_that_the_host_model_counts() -> None:

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
+from breakeven.machine.cores import usable_cores
 from breakeven.measure.backends.protocol import Backend
-from breakeven.measure.probe import cpu_model, usable_cores
+from breakeven.measure.probe import cpu_model
 
 
 def likeness(step_or_module: Callable[..., object], example: Sequence[object], backends: Sequence[Backend]) -> str:

@@ -6,7 +6,6 @@ and say nothing about other load. Clocks that throttle later are not seen.
 
 from __future__ import annotations
 
-import os
 import platform
 import statistics
 import sys
@@ -17,6 +16,7 @@ from typing import Any
 
 import msgspec
 
+from breakeven.machine.cores import usable_cores
 from breakeven.machine.records import Cpu
 
 #: Rounds are short (well inside a scheduler's time slice) and many. Their median counts, as it does for a script's steps: the two
@@ -95,11 +95,6 @@ def copy_gb_s() -> float:
     target = torch.empty_like(source)
     seconds = _least_seconds(lambda: target.copy_(source), budget=0.15)
     return 2 * _COPY_BYTES / seconds / 1e9
-
-
-def usable_cores() -> int:
-    """Cores that this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def cpu_model() -> str:

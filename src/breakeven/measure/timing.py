@@ -70,7 +70,8 @@ def versions() -> dict[str, str]:
 
 def machine() -> dict[str, object]:
     """Where it was measured."""
-    from breakeven.measure.probe import cpu_model, usable_cores
+    from breakeven.machine.cores import usable_cores
+    from breakeven.measure.probe import cpu_model
 
     torch = sys.modules.get("torch")
     threads = torch.get_num_threads() if torch is not None else None

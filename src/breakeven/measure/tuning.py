@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Final
 
 from breakeven.errors import MissingExtra
+from breakeven.machine.cores import usable_cores
 from breakeven.measure.backends.cpu import Cpu
 from breakeven.measure.contestant import Contestant, Patience, Reading
 from breakeven.measure.judging import against, judged
-from breakeven.measure.probe import usable_cores
 from breakeven.measure.request import TimeRequest
 from breakeven.measure.stopwatch import OnProgress, measure
 from breakeven.measure.targets import Run, Target, make_target, repeated

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from dataclasses import dataclass
 
 import msgspec
 
+from breakeven.machine.cores import usable_cores
 from breakeven.machine.records import Cpu
 
 #: Seconds after which the probe is given up: it takes some two on an idle machine, and half a minute where others keep the cores.
@@ -41,7 +41,7 @@ def probed() -> Probed:
         said = subprocess.run(call, capture_output=True, timeout=PATIENCE_S, check=True, stdin=subprocess.DEVNULL).stdout
         return Probed(msgspec.json.decode(said, type=Cpu), msgspec.json.decode(said, type=_Beside).accelerator)
     except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        cores = usable_cores()
         doubt = "This machine's CPU could not be probed; the prediction's interval is wider for it."
         return Probed(Cpu("unknown", cores, cores), doubts=(doubt,))
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import os
-
 import torch
 
 from breakeven.capture.virtual import facts
 from breakeven.capture.virtual.notes import Notes
+from breakeven.machine.cores import usable_cores
 
 
 def note(notes: Notes) -> None:
     """Look at them now."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    threads = torch.get_num_threads()
+    cores, threads = usable_cores(), torch.get_num_threads()
     if threads > cores:
         notes.note(facts.THREADS, f"torch uses {threads} threads on {cores} cores", threads=threads, cores=cores)
     if torch.backends.cudnn.benchmark:

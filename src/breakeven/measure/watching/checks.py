@@ -10,9 +10,9 @@ import psutil  # type: ignore[import-untyped]  # it has no types of its own
 
 from breakeven.errors import UnknownDevice
 from breakeven.fallbacks import Fallback
+from breakeven.machine.cores import usable_cores
 from breakeven.machine.gpus import find_gpu
 from breakeven.measure.backends.cpu import Cpu
-from breakeven.measure.probe import usable_cores
 from breakeven.results.records import Finding, Site
 
 #: Elements of a tensor that are looked at, and passes over them that are timed.

@@ -20,6 +20,7 @@ from typing import Any
 
 from breakeven.children import die_with_parent
 from breakeven.errors import BreakevenError
+from breakeven.machine.cores import usable_cores
 from breakeven.sweep.engines.task import MOST_ATTEMPTS, Done, Task
 
 
@@ -72,7 +73,7 @@ class Local:
     def _round(self, tasks: list[Task], attempts: dict[str, int]) -> Iterator[Done | None]:
         """Runs tasks until they have ended or a worker has died (None)."""
         pool = self._workers()
-        most = self.workers or cores()
+        most = self.workers or usable_cores()
         running: dict[Future[Any], Task] = {}
         waiting = list(reversed(tasks))
         try:
@@ -92,15 +93,10 @@ class Local:
     def _workers(self) -> ProcessPoolExecutor:
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
-                self.workers or cores(), mp_context=multiprocessing.get_context("spawn"), initializer=_begin,
+                self.workers or usable_cores(), mp_context=multiprocessing.get_context("spawn"), initializer=_begin,
                 initargs=(os.getpid(),),
             )  # fmt: skip
         return self._pool
-
-
-def cores() -> int:
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @contextmanager
