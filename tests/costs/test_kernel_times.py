@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import pytest
 
 from breakeven.costs.calls import price_calls
@@ -12,6 +10,7 @@ from breakeven.costs.kernel_times import held_to
 from breakeven.machine.records import Cpu
 from breakeven.results.records import Interval
 from breakeven.timeline import OpStream, edit, schema
+from breakeven.timeline.looked import Looked, OperationTime
 from tests.costs.builders import GPU, call, stream, ten_us
 
 CPU = Cpu("test", 2, 2, peak_gflops=50.0, bandwidth_gb_s=10.0)
@@ -20,27 +19,12 @@ WIDE = call("aten::mul", inputs=((1_000_000,), (1_000_000,)), outputs=((1_000_00
 BACKWARD = {"phase": schema.Phase.BACKWARD}
 
 
-@dataclass(frozen=True)
-class Seen:
-    phase: str
-    op: str
-    calls: float
-    self_ns: float
-
-
-@dataclass(frozen=True)
-class Looked:
-    step_ns: float
-    events: float
-    operations: tuple[Seen, ...]
-
-
 #: Of a step of 10 ms without the profiler's own 2 ms: 4 ms forward and 2 ms backward in kernels, at 1 us of dispatch a call.
 LOOKED = Looked(
     12_000_000.0, 2_000_000.0 / 666.0,
     (
-        Seen("forward", "aten::t", 10, 10_000), Seen("forward", "aten::mm", 1, 3_001_000),
-        Seen("forward", "aten::mul", 1, 1_001_000), Seen("backward", "aten::mm", 1, 2_001_000),
+        OperationTime("forward", "aten::t", 10, 10_000), OperationTime("forward", "aten::mm", 1, 3_001_000),
+        OperationTime("forward", "aten::mul", 1, 1_001_000), OperationTime("backward", "aten::mm", 1, 2_001_000),
     ),
 )  # fmt: skip
 
@@ -77,7 +61,11 @@ def test_the_account_has_the_kernels_and_the_rest_is_overhead() -> None:
 
 @pytest.mark.parametrize(
     "looked",
-    [Looked(12e6, 0.0, ()), Looked(12e6, 0.0, (Seen("forward", "aten::mm", 1, 1e6),)), Looked(1e6, 9e3, LOOKED.operations)],
+    [
+        Looked(12e6, 0.0, ()),
+        Looked(12e6, 0.0, (OperationTime("forward", "aten::mm", 1, 1e6),)),
+        Looked(1e6, 9e3, LOOKED.operations),
+    ],
     ids=["nothing seen", "no call without a kernel", "shorter than the profiler's own cost"],
 )
 def test_a_look_that_cannot_tell_changes_nothing(looked: Looked) -> None:

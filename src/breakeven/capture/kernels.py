@@ -16,23 +16,20 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any, Final
 
-from breakeven.capture.request import Looked, OperationTime
+from breakeven.timeline.looked import Looked, OperationTime
 from breakeven.timeline.schema import Phase
 from breakeven.units import NS_PER_S
 
-#: Steps that are looked at: enough for a median, and no more than the time allows.
+#: Steps that are looked at, and for how long; a look costs a user as much time again. Chosen, not measured.
 MOST_STEPS: Final = 10
 FEWEST_STEPS: Final = 3
 LOOK_NS: Final = 3 * NS_PER_S // 10
-#: A step longer than this is kernels, which the recording times well enough.
+#: A longer step is not looked at: three of them would cost more than the look may.
 LONGEST_NS: Final = NS_PER_S // 5
 EDGE: Final = "breakeven::edge"
-#: What PyTorch itself marks, by how the name of the mark begins.
-_PHASES: Final = (
-    ("autograd::engine::evaluate_function", Phase.BACKWARD),
-    ("Optimizer.step#", Phase.OPTIMIZER),
-    ("enumerate(DataLoader)#", Phase.INPUT),
-)
+#: What PyTorch itself marks, by how the name of the mark begins. An optimizer's mark is no use: what it calls back lies inside of
+#: it, and clipping, which the recording counts to it, outside.
+_PHASES: Final = (("autograd::engine::evaluate_function", Phase.BACKWARD), ("enumerate(DataLoader)#", Phase.INPUT))
 
 #: Name, start ns, duration ns, thread.
 Event = tuple[str, int, int, int]

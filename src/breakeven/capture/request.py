@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from breakeven.timeline.looked import Looked
+
 #: Passes that can be asked for: the CPU's own time; the virtual GPU's recording; the real accelerator's own time.
 CPU, VIRTUAL, DEVICE = "cpu", "virtual", "device"
 #: One arm of a proof (`capture/proof`).
@@ -103,38 +105,6 @@ class StepGroup:
     def total_ns(self) -> int:
         """Time in all its steps."""
         return sum(self.samples_ns)
-
-
-@dataclass(frozen=True)
-class OperationTime:
-    """What one operation takes of a step on the CPU, in one phase, without what it calls (`capture/kernels.py`).
-
-    Attributes:
-        phase: of `timeline.schema.Phase`.
-        op: its name, `aten::mm`.
-        calls: in one step, median.
-        self_ns: in one step, of all its calls, median; PyTorch's dispatch below autograd is in it.
-    """
-
-    phase: str
-    op: str
-    calls: float
-    self_ns: float
-
-
-@dataclass(frozen=True)
-class Looked:
-    """A few steps under PyTorch's profiler.
-
-    Attributes:
-        step_ns: length of one, the profiler's own cost in it; median.
-        events: that the profiler recorded in one, median.
-        operations: what takes its time.
-    """
-
-    step_ns: float
-    events: float
-    operations: tuple[OperationTime, ...]
 
 
 @dataclass(frozen=True)

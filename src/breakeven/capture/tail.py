@@ -8,20 +8,18 @@ whether a setting helps from the first step on. Child process only.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from statistics import median
 from typing import Any, Final
 
+from breakeven.capture.denormals import WORTH_A_WORD, denormal_share
 from breakeven.capture.kernels import LONGEST_NS, Kernels
-from breakeven.capture.request import Beside, Decayed, Looked
+from breakeven.capture.request import Beside, Decayed
 from breakeven.capture.series import Series
+from breakeven.machine.cores import usable_cores
+from breakeven.timeline.looked import Looked
 from breakeven.units import NS_PER_S
 
-#: Elements of a tensor that are looked at.
-_LOOKED: Final = 1 << 18
-#: Part of them from which on a tensor is worth a word (as in `virtual/denormals.py`).
-_SHARE: Final = 0.001
 #: Steps of the tail for one setting: the first ones, which find other caches and threads, are left out.
 _WARM: Final = 2
 _STEPS: Final = 20
@@ -114,17 +112,15 @@ def decayed(optimizers: Iterable[Any]) -> tuple[Decayed, ...]:  # torch's optimi
 
     found = []
     with torch.no_grad():
-        for what, tensor in _floats(optimizers):
-            flat = tensor.reshape(-1)[:_LOOKED]
-            size = flat.abs()
-            share = float(((size > 0) & (size < torch.finfo(flat.dtype).tiny)).float().mean()) if flat.numel() else 0.0
-            if share > _SHARE:
+        for what, tensor in _held(optimizers):
+            share = denormal_share(tensor)
+            if share > WORTH_A_WORD:
                 shape = " × ".join(map(str, tensor.shape)) or "one number"
                 found.append(Decayed(f"{what} of {shape}", share))
     return tuple(sorted(found, key=lambda one: -one.share))
 
 
-def _floats(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors of the CPU, and what they are
+def _held(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors of the CPU, and what they are
     import torch
 
     for optimizer in optimizers:
@@ -136,8 +132,7 @@ def _floats(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors 
             (("a state", s) for s in states),
         )
         for what, tensor in (one for group in named for one in group):
-            plain = isinstance(tensor, torch.Tensor) and tensor.layout is torch.strided and tensor.device.type == "cpu"
-            if plain and tensor.dtype in (torch.float32, torch.float64):
+            if isinstance(tensor, torch.Tensor) and tensor.device.type == "cpu":
                 yield what, tensor.detach()
 
 
@@ -145,7 +140,7 @@ def _settings(denormal: bool) -> list[Setting]:
     """Settings that the CPU would be spared by; flushing comes last, since the numbers are others afterwards."""
     import torch
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     wanted: list[Setting] = []
     if torch.get_num_threads() > cores:
         wanted.append((MATCHED, lambda: torch.set_num_threads(cores)))

@@ -50,6 +50,7 @@ class Timing:
         self._written = self._chosen = 0
         self._raised = 0
         self._timed: TimedPass | None = None
+        self._patience: threading.Timer | None = None
         self.warnings: list[str] = []
         self.tail = Tail(lambda: [] if self.steps is None else self.steps.optimizers())
 
@@ -171,9 +172,9 @@ class Timing:
         self._timed = self.result(done)
         if self.spec.which != CPU or self._timed.unit == "run" or not self.tail.begin(series, self.clock):
             self._stop()
-        patience = threading.Timer(PATIENCE_AFTER_S, self._leave)
-        patience.daemon = True
-        patience.start()
+        self._patience = threading.Timer(PATIENCE_AFTER_S, self._leave)
+        self._patience.daemon = True
+        self._patience.start()
 
     def _leave(self) -> None:
         """End here, where the script cannot be made to: what was timed stands."""
@@ -181,6 +182,8 @@ class Timing:
         os._exit(0)
 
     def _stop(self) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
         self._raised += 1
         if self._raised > MOST_RAISES or threading.current_thread() is not threading.main_thread():
             self._leave()

@@ -7,8 +7,8 @@ and which dispatch, calls without any kernel tell: views take nothing but dispat
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final, Protocol
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,57 +18,20 @@ from breakeven.costs.host import cpu_split
 from breakeven.costs.host_classes import VIEW, host_class
 from breakeven.machine.records import Cpu
 from breakeven.timeline import OpStream, edit, schema
+from breakeven.timeline.looked import Looked, OperationTime
 from breakeven.timeline.schema import Phase
 from breakeven.timeline.settle import least_cpu
 
 #: What the profiler adds for each event: `bridge.profiler_event_us` of `data/host.json`.
 _EVENT_NS: Final = 666.0
-#: Phases that PyTorch's own marks tell; the rest (loss, clipping, metrics: the user's own lines) is one.
-_MARKED: Final = (Phase.BACKWARD, Phase.OPTIMIZER, Phase.INPUT)
-
-
-class OperationTime(Protocol):
-    """What one operation takes of a step, in one phase: `capture.request.OperationTime`."""
-
-    @property
-    def phase(self) -> str:
-        """Of `timeline.schema.Phase`."""
-
-    @property
-    def op(self) -> str:
-        """`aten::mm`."""
-
-    @property
-    def calls(self) -> float:
-        """In one step."""
-
-    @property
-    def self_ns(self) -> float:
-        """In one step, of all its calls."""
-
-
-class Looked(Protocol):
-    """A few steps under the profiler: `capture.request.Looked`."""
-
-    @property
-    def step_ns(self) -> float:
-        """Length of one, the profiler's own cost in it."""
-
-    @property
-    def events(self) -> float:
-        """That it recorded in one."""
-
-    @property
-    def operations(self) -> Sequence[OperationTime]:
-        """What takes its time."""
+#: Phases that the profiler and the recording tell alike; the rest (forward, loss, clipping, the optimizer) is one.
+_MARKED: Final = (Phase.BACKWARD, Phase.INPUT)
 
 
 def kernel_times(operations: Iterable[OperationTime]) -> Mapping[str, float]:
     """Nanoseconds of kernels in one step: per phase of `_MARKED` and, as `forward`, of all others; empty: nothing is known.
 
-    >>> from types import SimpleNamespace as Seen
-    >>> kernel_times([Seen(phase="forward", op="aten::t", calls=2, self_ns=2_000),
-    ...               Seen(phase="forward", op="aten::mm", calls=1, self_ns=31_000)])
+    >>> kernel_times([OperationTime("forward", "aten::t", 2, 2_000), OperationTime("forward", "aten::mm", 1, 31_000)])
     {'forward': 30000.0}
     """
     operations = list(operations)
@@ -100,16 +63,16 @@ def held_to(stream: OpStream, costs: CallCosts, looked: Looked, *, cpu_step_ns: 
         rate: that CPU's framework time relative to the reference host, by the probe.
     """
     times = kernel_times(looked.operations)
-    bare_ns = looked.step_ns - looked.events * _EVENT_NS
-    if not times or bare_ns <= 0:
+    seen_ns, bare_ns = sum(times.values()), looked.step_ns - looked.events * _EVENT_NS
+    if seen_ns <= 0 or bare_ns <= 0:
         return stream
-    part = min(1.0, sum(times.values()) / bare_ns) * cpu_step_ns / sum(times.values()) if sum(times.values()) else 0.0
+    scale = cpu_step_ns / max(bare_ns, seen_ns)
     recorded = cpu_split(least_cpu(stream), costs, rate, cpu).kernel_ns
     kernels = np.zeros(len(recorded))
     for phase, inside in _groups(stream).items():
         weights = np.where(inside, recorded, 0.0)
         if weights.sum() > 0:
-            kernels += weights * (times.get(phase, 0.0) * part * stream.steps / weights.sum())
+            kernels += weights * (times.get(phase, 0.0) * scale * stream.steps / weights.sum())
     return edit.with_cpu(stream, np.where(np.isnan(edit.cpu_ns(stream)), np.nan, kernels))
 
 

@@ -122,9 +122,10 @@ def gains_for(
 
 def _unseen(caught: CaptureResult) -> dict[str, str]:
     """Remedies of what the recording looked for and did not find."""
-    if caught.virtual is None or caught.virtual.facts.get("denormals"):
+    decayed = caught.cpu is not None and caught.cpu.decayed
+    if caught.virtual is None or caught.virtual.facts.get("denormals") or decayed:
         return {}
-    return {"flush_denormals": "no denormal numbers were seen in the steps that were recorded"}
+    return {"flush_denormals": "no denormal numbers were seen, neither in the steps that were recorded nor when the timing ended"}
 
 
 def _on_cpu(step: CpuStep | None, able: Mapping[str, tuple[str, str]]) -> GainOf:
