@@ -38,7 +38,7 @@ def here(
         return captured
 
     monkeypatch.setattr(workflow, "capture", capture)
-    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU, accelerator))
+    monkeypatch.setattr(workflow, "probed", lambda *_: Probed(CPU, accelerator))
     found = answered(WhyRequest("train.py", gpus=("Tesla T4",), named=named))
     assert (told[0] is not None) == (accelerator is not None), "the capture is told to wait for an accelerator that is here"
     assert {one.device.source for one in found.priced} <= {"predicted"}, "what was measured is no forecast"

@@ -35,7 +35,7 @@ Ask = Callable[..., Answered]
 def ask(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Ask:
     """Answers for a stream that is already recorded, with a user's folder of its own."""
     monkeypatch.setenv(cards.HOME, str(tmp_path / "home"))
-    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
+    monkeypatch.setattr(workflow, "probed", lambda *_: Probed(CPU))
 
     def asked(made: OpStream | None = None, *gpus: str, ms: float = 0.6) -> Answered:
         result = caught(timed(*(ms,) * 9), made if made is not None else stream(60))

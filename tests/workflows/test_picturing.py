@@ -31,7 +31,7 @@ def both(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> tuple[Answered, Pic
         return caught(timed(*(3.0,) * 9), stream(60))
 
     monkeypatch.setattr(workflow, "capture", capture)
-    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
+    monkeypatch.setattr(workflow, "probed", lambda *_: Probed(CPU))
     answer = answered(WhyRequest("train.py", gpus=GPUS))
     return answer, pictured(answer)
 
@@ -94,5 +94,5 @@ def test_lines_have_prices_and_their_source(both: tuple[Answered, Pictured]) -> 
 
 def test_an_answer_without_a_stream_has_no_picture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(workflow, "capture", lambda *_: caught(timed(*(3.0,) * 9), None))
-    monkeypatch.setattr(workflow, "probed", lambda: Probed(CPU))
+    monkeypatch.setattr(workflow, "probed", lambda *_: Probed(CPU))
     assert pictured(answered(WhyRequest("train.py"))) == Pictured()

@@ -43,7 +43,7 @@ def answered(monkeypatch: pytest.MonkeyPatch, captured: CaptureResult, *gpus: st
         return captured
 
     monkeypatch.setattr(workflow, "capture", capture)
-    monkeypatch.setattr(workflow, "probed", lambda: Probed(cpu))
+    monkeypatch.setattr(workflow, "probed", lambda *_: Probed(cpu))
     found: dict[str, Any] = json.loads(why_json(why(WhyRequest("train.py", gpus=gpus or ("Tesla T4",)))))
     return found
 
