@@ -47,8 +47,12 @@ def main() -> None:
     """Print one line for each case."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=pathlib.Path, help="where the cases' scripts are")
+    folder = parser.parse_args().folder
     for report in REPORTS:
-        script = next(parser.parse_args().folder.glob(f"{report.name}*.py"))
+        script = next(folder.glob(f"{report.name}*.py"), None)
+        if script is None:
+            print(f"{report.name}: no script in {folder}")
+            continue
         asked = CaptureRequest(str(script), show_output=False)
         gains = gains_for(asked, report.gpu, {}, lambda text: None, report.cpu_ms)
         predicted, reported = gains.speedup(report.remedies), report.before / report.after

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from types import FrameType
 from typing import Final
@@ -143,7 +143,10 @@ def _value(frame: FrameType, chain: tuple[str, ...]) -> object | None:
 
 def _held(owner: object, name: str) -> object | None:
     """What an object itself holds under a name, its own tables of parts included; no code of its class is run."""
-    own: dict[str, object] = vars(owner) if hasattr(owner, "__dict__") else {}
+    try:
+        own: Mapping[str, object] = object.__getattribute__(owner, "__dict__")
+    except AttributeError:
+        return None
     if name in own:
         return own[name]
     return next((table[name] for table in map(own.get, _PARTS) if isinstance(table, dict) and name in table), None)

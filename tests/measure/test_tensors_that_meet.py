@@ -61,6 +61,23 @@ CASES = {
         "x on meta, self.scale (line 6) on cpu",
         [8, 6],
     ),
+    "an attribute of an object that answers for its attributes itself": (
+        """
+        import torch
+        class Holder:
+            __slots__ = ("weight",)
+            def __getattr__(self, name):
+                raise RuntimeError("asked for " + name)
+        def train(step):
+            held = Holder()
+            held.weight = torch.ones(3, 3)
+            given = torch.ones(3, 3, device="meta")
+            other = torch.ones(3, 3)
+            out = given + other if held.weight is not None else None
+        """,
+        "given (line 10) on meta, other (line 11) on cpu",
+        [12, 11],
+    ),
     "a global": (
         """
         import torch

@@ -56,6 +56,17 @@ def test_one_small_gradient_that_is_wrong_cannot_hide_behind_large_ones(tmp_path
     assert largest > 0.5
 
 
+@pytest.mark.parametrize("third", [(0.0, 0.0), (1.0, 96.0)])
+def test_nor_beside_one_that_needs_few_digits(tmp_path: pathlib.Path, third: tuple[float, float]) -> None:
+    """Zeros and counts end in zero bits, as numbers of half precision do."""
+    large = np.linspace(1, 2, 10_000, dtype=np.float32)
+    for arm, small in (("a", one(0.01, 0.02)), ("b", one(0.02, 0.01))):
+        write(tmp_path / arm, 1, losses__0=one(1.0), gradients__0=large, gradients__1=small, gradients__2=one(*third))
+    largest = differences(tmp_path / "a", tmp_path / "b", (1,))[1].largest
+    assert largest is not None
+    assert largest > 0.5
+
+
 def test_a_gradient_that_is_nothing_but_rounding_is_measured_by_all_of_them(tmp_path: pathlib.Path) -> None:
     large = np.linspace(1, 2, 10_000, dtype=np.float32)
     write(tmp_path / "a", 1, losses__0=one(1.0), gradients__0=large, gradients__1=one(1e-6, -1e-6))

@@ -101,12 +101,16 @@ def _noise(tensors: Sequence[NDArray[Any]]) -> tuple[float, float]:  # of any dt
 
 
 def _roundoff(values: NDArray[Any]) -> float:  # of any dtype
-    """Unit roundoff of the numbers: of half precision where they were written down in single but have no more digits."""
-    if values.dtype == np.float32 and values.size:
-        bits = values[np.isfinite(values)].view(np.uint32)
-        if not np.any(bits & 0xFFFF):
+    """Unit roundoff of the numbers: of half precision where they were written down in single but have just as many digits.
+
+    What has fewer (zeros, ones, counts) is exact in each precision and says of none that it was used.
+    """
+    if values.dtype == np.float32:
+        used = int(np.bitwise_or.reduce(values[np.isfinite(values)].view(np.uint32)))
+        last = used & -used  # the last digit that any of them has
+        if last == 1 << 16:
             return 2.0**-8  # bfloat16
-        if not np.any(bits & 0x1FFF):
+        if last == 1 << 13:
             return 2.0**-11  # float16
     return float(np.finfo(values.dtype).eps) / 2 if np.issubdtype(values.dtype, np.inexact) else 0.0
 

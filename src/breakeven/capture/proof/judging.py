@@ -8,7 +8,7 @@ from typing import Final
 
 from breakeven.results.proof import Difference, Equality, Proof
 
-#: What a speed-up has to exceed with its whole interval: the interval alone decides, however small the gain.
+#: What a speed-up has to exceed with its whole interval, by however little.
 SAME_SPEED: Final = 1.0
 
 

@@ -62,8 +62,8 @@ class Watch:
             self._backward = None
 
     def hear_compiled(self) -> None:
-        """From now on the single numbers that a compiled function hands back count as losses where a backward pass is within it:
-        what is compiled calls no function of Python's that could be heard."""
+        """From now on the single numbers without a graph that a compiled function hands back count as losses, unless no gradient was
+        wanted: a backward pass may be within it, and what is compiled calls no function of Python's that could be heard."""
         ordinary: Any = torch.compile  # its many forms
 
         def compiled(model: Any = None, **options: Any) -> Any:  # as `torch.compile`: a function, a module, or a decorator
@@ -77,7 +77,7 @@ class Watch:
             def called(*args: Any, **kwargs: Any) -> Any:  # passed on as they are
                 known = len(self.losses)
                 out = made(*args, **kwargs)
-                if self._backward is not None and len(self.losses) == known:
+                if self._backward is not None and len(self.losses) == known and torch.is_grad_enabled():
                     given = out if isinstance(out, tuple | list) else (out,)
                     self._note([t for t in given if isinstance(t, torch.Tensor) and t.numel() == 1 and not t.requires_grad])
                 return out

@@ -50,13 +50,13 @@ def device_of(thing: object) -> str | None:
     if isinstance(thing, torch.Tensor):
         return str(thing.device)
     if isinstance(thing, torch.nn.Module):
-        first = next((*thing.parameters(), *thing.buffers()).__iter__(), None)
+        first = next(iter((*thing.parameters(), *thing.buffers())), None)
         return None if first is None else str(first.device)
     return None
 
 
 def _strays(found: tuple[Operand, ...]) -> tuple[Operand, ...]:
-    """Those that lie elsewhere than most; where none are more, those on the CPU."""
+    """Those that lie elsewhere than on the accelerator that has most of them; without an accelerator, elsewhere than most."""
     counts = {one.device: sum(other.device == one.device for other in found) for one in found}
     if len(counts) < 2:
         return ()

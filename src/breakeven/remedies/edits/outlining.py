@@ -109,7 +109,7 @@ def stretch(source: Source, backward: cst.Call, modules: Sequence[str]) -> Stret
                 return f"{code} is made of what the lines themselves compute (line {source.line(node)})"
             if code not in found.lifted.values():
                 base = next(iter(names(source, node))).value
-                found.lifted[fresh(source, *(n for n in (f"{base}_now", f"{base}_part") if n not in found.lifted))] = code
+                found.lifted[fresh(source, f"{base}_now", f"{base}_part", taken=found.lifted)] = code
     return found
 
 

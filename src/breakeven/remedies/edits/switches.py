@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import libcst as cst
 
 from breakeven.remedies.edits.answers import Edited, Refused
@@ -88,9 +90,9 @@ def taken(source: Source, name: str) -> bool:
     return any(n.value == name and id(n) not in attributes and id(n) not in keywords for n in source.find(cst.Name))
 
 
-def fresh(source: Source, *wishes: str) -> str:
-    """The first of these names that the file does not use; else one made from the first by a number."""
-    used = {node.value for node in source.find(cst.Name)}
+def fresh(source: Source, *wishes: str, taken: Collection[str] = ()) -> str:
+    """The first of these names that the file does not use and nothing has taken; else one made from the first by a number."""
+    used = {node.value for node in source.find(cst.Name)} | set(taken)
     for name in (*wishes, *(f"{wishes[0]}_{k}" for k in range(2, 1000))):
         if name not in used:
             return name
