@@ -22,7 +22,7 @@ class Moment:
         at: when.
         busy: of all processes.
         stolen: that the host of a virtual machine gave to others.
-        own: of this process.
+        own: of this process and of the children that it has waited for.
         cores: processors of the machine.
     """
 
@@ -59,9 +59,9 @@ def busy_machine(before: Moment | None, after: Moment | None) -> Doubt | None:
     what = f"other work took {others:.1f} of the machine's {after.cores} processors"
     if stolen >= 0.05:
         what += f", and its host took {stolen:.1f} away"
-    return Doubt("busy_machine", f"the machine is busy: {what}")
+    return Doubt("busy_machine", f"the machine was busy: {what}")
 
 
 def _own() -> float:
     times = os.times()
-    return times.user + times.system
+    return times.user + times.system + times.children_user + times.children_system

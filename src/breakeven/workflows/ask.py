@@ -24,6 +24,7 @@ from breakeven.errors import NoAnswer
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import find_host, this_machine
 from breakeven.machine.records import Cpu, Gpu, Host
+from breakeven.measure.disturbance import now
 from breakeven.models.arithmetic import step_flops
 from breakeven.models.asked import Asked
 from breakeven.models.learnables import count
@@ -80,9 +81,10 @@ def ask(request: AskRequest, on_progress: Callable[[str], None] = lambda text: N
     gpu, model = find_gpu(request.gpu), described(request)
     script = write(model, request.net if is_model(request.net) else "")
     probed: list[tuple[Cpu, tuple[str, ...]]] = []
+    began = now()
     with written(script, "network") as file:
         asked = CaptureRequest(target=str(file), show_output=False)
-        caught = capture(asked, in_words(on_progress), lambda: probed.append(probed_cpu()))
+        caught = capture(asked, in_words(on_progress), lambda: probed.append(probed_cpu(began)))
     cpu, doubts = probed[0] if probed else probed_cpu()
     stream = recorded(caught)
     here = cpu_side(caught.cpu, stream, cpu, gpu)

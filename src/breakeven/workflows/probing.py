@@ -10,6 +10,7 @@ import msgspec
 
 from breakeven.machine.cores import usable_cores
 from breakeven.machine.records import Cpu
+from breakeven.measure.disturbance import Moment, busy_machine, now
 
 #: Seconds after which the probe is given up: it takes some two on an idle machine, and half a minute where others keep the cores.
 PATIENCE_S = 120.0
@@ -34,19 +35,29 @@ class _Beside(msgspec.Struct):
     accelerator: str | None = None
 
 
-def probed() -> Probed:
-    """What is here, asked of a child now."""
+def probed(since: Moment | None = None) -> Probed:
+    """What is here, asked of a child now.
+
+    Args:
+        since: the moment at which something began to be timed (`measure.disturbance.now`), which ends here; None: nothing was.
+    """
+    busy = busy_machine(since, now())
+    said = (
+        (f"While the script was timed {busy.sentence}. Its times are too long, and what is compared with them is off.",)
+        if busy
+        else ()
+    )
     call = [sys.executable, "-m", "breakeven.measure.probe"]
     try:
-        said = subprocess.run(call, capture_output=True, timeout=PATIENCE_S, check=True, stdin=subprocess.DEVNULL).stdout
-        return Probed(msgspec.json.decode(said, type=Cpu), msgspec.json.decode(said, type=_Beside).accelerator)
+        told = subprocess.run(call, capture_output=True, timeout=PATIENCE_S, check=True, stdin=subprocess.DEVNULL).stdout
+        return Probed(msgspec.json.decode(told, type=Cpu), msgspec.json.decode(told, type=_Beside).accelerator, said)
     except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
         cores = usable_cores()
         doubt = "This machine's CPU could not be probed; the prediction's interval is wider for it."
-        return Probed(Cpu("unknown", cores, cores), doubts=(doubt,))
+        return Probed(Cpu("unknown", cores, cores), doubts=(*said, doubt))
 
 
-def probed_cpu() -> tuple[Cpu, tuple[str, ...]]:
-    """The CPU as measured now, and a warning where it could not be measured."""
-    found = probed()
+def probed_cpu(since: Moment | None = None) -> tuple[Cpu, tuple[str, ...]]:
+    """The CPU as measured now, and a warning where it could not be measured, or where what was timed since then was disturbed."""
+    found = probed(since)
     return found.cpu, found.doubts

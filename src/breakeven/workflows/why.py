@@ -27,6 +27,7 @@ from breakeven.diagnose.verdict import draws_of, verdict
 from breakeven.machine.gpus import find_gpu
 from breakeven.machine.hosts import THIS_MACHINE, find_host
 from breakeven.machine.records import Cpu, Gpu, Host
+from breakeven.measure.disturbance import now
 from breakeven.measure.present import SYNCHRONISE
 from breakeven.models.keras.recurrence import path_in_a_script
 from breakeven.results import BreakEven, DeviceResult, Verdict, WhyReport
@@ -89,9 +90,10 @@ def answered(request: WhyRequest, on_progress: OnProgress = lambda text: None) -
     gpus = [find_gpu(name) for name in request.gpus]
     check_cards(gpu.name for gpu in gpus)
     found: list[Probed] = []
+    began = now()
 
     def look() -> str | None:
-        found.append(probed())
+        found.append(probed(began))
         return SYNCHRONISE if found[0].accelerator is not None else None
 
     caught = capture(_asked(request), in_words(on_progress), look)
