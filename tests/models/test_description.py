@@ -112,9 +112,10 @@ def test_a_name_never_hides_one_of_the_scripts_own() -> None:
 
 
 def test_the_arithmetic_of_a_step_is_counted_from_its_products() -> None:
-    """3 passes, 2 operations for each weight, 10 samples."""
+    """3 passes where it is trained, 2 operations for each weight, 10 samples."""
     net = checked([Layer("in", Input(7)), Layer("a", Dense(5, bias=False), ("in",))])
     assert step_flops(Model(net, Training(batch=10))) == 3 * 2 * 7 * 5 * 10
+    assert step_flops(Model(net, Training(batch=10, learns=False))) == 2 * 7 * 5 * 10
 
 
 def test_the_page_names_every_layer_and_word() -> None:

@@ -19,7 +19,6 @@ from tests.models.frameworks.written import Array, network, outputs, put
 
 ZOO = Path(__file__).parent / "frameworks" / "keras_zoo.py"
 Table = dict[str, Any]  # Any: JSON
-#: Enough of the architectures for every day; all of them nightly would be the same child, which costs seconds alone.
 WITHIN = 1e-5
 
 

@@ -1,4 +1,4 @@
-"""The arithmetic of a training step, counted from shapes: multiplications and additions of products, convolutions, recurrences.
+"""The arithmetic of a step, counted from shapes: multiplications and additions of products, convolutions, recurrences.
 
 What is left out (activations, normalisation, the optimizer) is a few operations for each element; it is bound by memory, not by
 arithmetic.
@@ -19,8 +19,9 @@ TRAINING: Final = 3
 
 
 def step_flops(model: Model) -> float:
-    """Floating-point operations of one training step: forward and backward, of all samples of a batch."""
-    return TRAINING * model.batch * sum(forward_flops(model.network, layer) for layer in model.network.layers)
+    """Floating-point operations of one step, of all samples of a batch: forward, and backward where it is trained."""
+    passes = TRAINING if model.training.learns else 1
+    return passes * model.batch * sum(forward_flops(model.network, layer) for layer in model.network.layers)
 
 
 def at_peak_ms(flops: float, gpu: Gpu) -> float | None:

@@ -1,4 +1,4 @@
-"""A description's layers as operations in the vocabulary of `breakeven predict`, forward and backward.
+"""A description's layers as operations in the vocabulary of `breakeven predict`: forward, and backward where it is trained.
 
 A layer that the vocabulary does not have keeps its own name, so that it comes back without a price and with the reason.
 """
@@ -26,22 +26,24 @@ from breakeven.models.torch_layers import is_fused
 Row = dict[str, str | int]
 
 
-def operations(network: Network, batch: int) -> list[Row]:
-    """One row for each operation, in the order of the layers; column `layer` names the layer, `direction` is `both`.
+def operations(network: Network, batch: int, learns: bool = True) -> list[Row]:
+    """One row for each operation, in the order of the layers; column `layer` names the layer, `direction` what is run of it.
 
     Args:
         network: the network.
         batch: samples of a step.
+        learns: whether it is trained; else its operations are those of the forward pass.
 
     >>> from breakeven.models.shorthand.read import network
     >>> operations(network("linear 784→10"), 32)
     [{'layer': 'linear 1', 'op': 'linear', 'm': 32, 'n': 10, 'k': 784, 'direction': 'both'}]
     """
     rows: list[Row] = []
+    direction = "both" if learns else "forward"
     for layer in network.layers:
         if layer.inputs:
             fed, given = network.fed(layer), network.shapes[layer.name]
-            rows += [{"layer": layer.name, **row, "direction": "both"} for row in _rows(layer.kind, fed, given, batch)]
+            rows += [{"layer": layer.name, **row, "direction": direction} for row in _rows(layer.kind, fed, given, batch)]
     return rows
 
 

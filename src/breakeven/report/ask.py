@@ -40,7 +40,8 @@ def _section(title: str, body: RenderableType, paper: Paper) -> RenderableType:
 
 def _head(report: AskReport, paper: Paper) -> RenderableType:
     length = "" if report.length is None else f" · {report.length} time step{'s' if report.length != 1 else ''}"
-    said = f"{report.net} · batch {report.batch:,}{length} · {report.optimizer} · {report.parameters:,} parameters"
+    solver = report.optimizer or "forward alone"
+    said = f"{report.net} · batch {report.batch:,}{length} · {solver} · {report.parameters:,} parameters"
     return paper.text(f"breakeven ask {said}", style="dim")
 
 

@@ -44,6 +44,7 @@ class AskReport:
     Attributes:
         net: the network as it was asked for, a line or a file.
         batch, length: samples a step, time steps of a sequence.
+        optimizer: None: nothing is trained.
         parameters: numbers that the network learns.
         step_flops: arithmetic of a step, from its shapes.
         devices: the CPU here (measured), the CPU asked about (predicted, where it is another), the GPU (predicted).
@@ -55,7 +56,7 @@ class AskReport:
     net: str
     batch: int
     length: int | None
-    optimizer: str
+    optimizer: str | None
     parameters: int
     step_flops: float
     devices: tuple[DeviceResult, ...]

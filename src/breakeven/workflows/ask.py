@@ -173,10 +173,12 @@ class _Answer:
         )
         both = curve(stream, pricing.scaled(step), basis, self.cpu, None, 0) if stream.batch else None
         found = findings([evidence])
+        training = self.model.training
         cause, words = regime(device, self.model, self.gpu, self.request.gpu_ms)
         return AskReport(
             net=self.request.net, batch=stream.batch or self.model.batch, length=self.request.length,
-            optimizer=self.model.training.solver, parameters=count(self.model.network), step_flops=step_flops(self.model),
+            optimizer=training.solver if training.learns else None, parameters=count(self.model.network),
+            step_flops=step_flops(self.model),
             devices=self._devices(basis, device), claims=claims, cause=cause, regime=words,
             verdict=said, break_even=crossing(both, self.gpu.name, stream.batch) if both is not None and stream.batch else None,
             curve=_points(both), remedies=gains([evidence], found)[:CHANGES], warnings=(*self.doubts, *self._notes(told)),

@@ -23,7 +23,7 @@ def predict_net(request: AskRequest, out: Path | None) -> Predicted:
         InputError: the network cannot be understood, or `out` cannot be written.
     """
     model = described(request)
-    rows = operations(model.network, model.batch)
+    rows = operations(model.network, model.batch, model.training.learns)
     with tempfile.TemporaryDirectory(prefix="breakeven-") as folder:
         file = Path(folder) / "operations.csv"
         pl.DataFrame(rows, infer_schema_length=None).write_csv(file)

@@ -239,8 +239,9 @@ def arithmetic():
     x = b("Max", b("Mul", x, b.w(8)), b("Neg", other))
     x = b("Where", b("Greater", x, b.stored(np.float32(0.1))), x, b("Exp", other))
     return b.model(
-        b("Concat", b("ReduceMax", x, b.whole(1)), b("ReduceL2", x, b.whole(1)), b("ReduceSum", x, b.whole(1)), axis=1)
-    )
+        b("Concat", b("ReduceMax", x, b.whole(1)), b("ReduceL2", x, b.whole(1)), b("ReduceSum", x, b.whole(1)),
+          b("Gather", x, b.whole(-1), axis=1), axis=1)
+    )  # fmt: skip
 
 
 class ImageNet(nn.Module):

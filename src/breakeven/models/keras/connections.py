@@ -138,7 +138,7 @@ def _functional(
                 later.append((layer, number, call))
                 continue
             found = tuple(r if isinstance(r, float) else known[r] for r in reads)
-            known[(name, number)] = _add(calls, layer, prefix, found, number + node * 1000, call, fed, inputs)
+            known[(name, number)] = _add(calls, layer, prefix, found, number + node * MOST, call, fed, inputs)
             _check(calls, 0)
         if len(later) == len(waiting):
             missing = next(r for r in _reads(later[0][2]) if not isinstance(r, float) and r not in known)

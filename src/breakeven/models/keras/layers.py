@@ -86,17 +86,21 @@ def _batch_norm(at: At) -> Piece:
     """Keras's momentum keeps, PyTorch's renews."""
     axis, rank = _axis(at), len(at.fed[0])
     channels = at.fed[0][axis - 1]
-    scale, center = at.flag("scale", True), at.flag("center", True)
-    said = f"{channels}, eps={at.real('epsilon', 1e-3)!r}, momentum={1 - at.real('momentum', 0.99):.6g}"
-    said += "" if scale or center else ", affine=False"
-    makes: tuple[str, ...] = (f"$me = nn.BatchNorm{'123'[max(0, rank - 2)] if rank < 5 else '3'}d({said})",)
-    makes += () if scale or not center else ("$me.weight.requires_grad_(False)",)
-    makes += () if center or not scale else ("$me.bias.requires_grad_(False)",)
-    arrays = tuple((name, (channels,)) for name, there in (("scale", scale), ("offset", center)) if there)
-    text = "$me($0)" if rank == 1 or axis == 1 else f"$me($0.movedim({axis}, 1)).movedim(1, {axis})"
     if rank > 4:
         raise InputError(f"normalises {rank} axes; at most 4 are understood")
+    said = f"{channels}, eps={at.real('epsilon', 1e-3)!r}, momentum={1 - at.real('momentum', 0.99):.6g}"
+    makes, arrays = _scaled(at, f"nn.BatchNorm{max(1, rank - 1)}d({said}", channels)
+    text = "$me($0)" if rank == 1 or axis == 1 else f"$me($0.movedim({axis}, 1)).movedim(1, {axis})"
     return Piece(text, at.fed[0], makes, arrays)
+
+
+def _scaled(at: At, module: str, channels: int) -> tuple[tuple[str, ...], tuple[tuple[str, Axes], ...]]:
+    """A normalising module, its bracket still open, with a learned scale and offset where the layer has them."""
+    scale, center = at.flag("scale", True), at.flag("center", True)
+    makes: tuple[str, ...] = (f"$me = {module}{'' if scale or center else ', affine=False'})",)
+    makes += () if scale or not center else ("$me.weight.requires_grad_(False)",)
+    makes += () if center or not scale else ("$me.bias.requires_grad_(False)",)
+    return makes, tuple((name, (channels,)) for name, there in (("scale", scale), ("offset", center)) if there)
 
 
 def _layer_norm(at: At) -> Piece:
@@ -127,10 +131,8 @@ def _group_norm(at: At) -> Piece:
     groups = channels if groups == -1 else at.whole("groups", 32)
     if channels % groups:
         raise InputError(f"has {groups} groups, which do not divide {channels} channels")
-    affine = at.flag("scale", True) or at.flag("center", True)
-    make = f"$me = nn.GroupNorm({groups}, {channels}, eps={at.real('epsilon', 1e-3)!r}{'' if affine else ', affine=False'})"
-    arrays = (("scale", (channels,)), ("offset", (channels,))) if affine else ()
-    return Piece("$me($0.movedim(-1, 1)).movedim(1, -1)", at.fed[0], (make,), arrays)
+    made, arrays = _scaled(at, f"nn.GroupNorm({groups}, {channels}, eps={at.real('epsilon', 1e-3)!r}", channels)
+    return Piece("$me($0.movedim(-1, 1)).movedim(1, -1)", at.fed[0], made, arrays)
 
 
 def _rms_norm(at: At) -> Piece:

@@ -10,7 +10,6 @@ from breakeven.errors import InputError
 from breakeven.models.asked import NOTHING, Asked, unused
 from breakeven.models.check import checked
 from breakeven.models.keras import recurrence
-from breakeven.models.keras.activations import named
 from breakeven.models.keras.arguments import At, plain
 from breakeven.models.keras.connections import Called, Connected, Reference, connected
 from breakeven.models.keras.container import configuration
@@ -21,7 +20,7 @@ from breakeven.models.kinds import Activation, Computed, Input
 from breakeven.models.network import Layer, Model, Place
 from breakeven.models.translation import Axes, Piece, number
 
-#: Layers that work in training alone: a note about regularisers is said once.
+#: Arguments of a layer that add to the loss.
 _REGULARISERS = ("kernel_regularizer", "recurrent_regularizer", "bias_regularizer", "activity_regularizer")
 
 
@@ -39,7 +38,7 @@ def read(path: Path, asked: Asked = NOTHING) -> Model:
     except InputError as error:
         said = str(error)
         raise InputError(said if said.startswith(path.name) else f"{path.name}: {said}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         raise InputError(f"{path.name}: not as Keras writes a model ({type(error).__name__}: {str(error)[:100]})") from None
 
 
@@ -162,7 +161,8 @@ class _Reader:
     def _output(self, name: str) -> str:
         """Puts the last activation on its own, where a loss may take it in; masks that nobody reads go."""
         read = {one for layer in self.layers for one in layer.inputs}
-        self.layers = [one for one in self.layers if not one.name.endswith(" mask") or one.name in read]
+        unread = {*self.masks.values()} - read
+        self.layers = [one for one in self.layers if one.name not in unread]
         at = next(i for i, layer in enumerate(self.layers) if layer.name == name)
         layer = self.layers[at]
         assert isinstance(layer.kind, Computed | Input)
@@ -274,6 +274,3 @@ def _operation(call: Called, fed: tuple[Axes, ...]) -> Piece:
         texts.append(number(one) if isinstance(one, float) else f"${count}")
         count += not isinstance(one, float)
     return Piece(f"({f' {sign} '.join(texts)})", spread(fed))
-
-
-__all__ = ["named", "read"]

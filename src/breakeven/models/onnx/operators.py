@@ -103,6 +103,16 @@ def _clip(node: Node) -> str:
     return f"torch.clamp({node.text(0)}, {', '.join(said)})" if said else node.text(0)
 
 
+def _dropout(node: Node) -> str:
+    """Its rate is an attribute before version 12 of the operators, then an input."""
+    if node.has(1) and 1 not in node.known:
+        raise InputError("its rate is only known when the graph runs")
+    rate = float(node.known[1].reshape(-1)[0]) if node.has(1) else node.real("ratio", 0.5)
+    if not 0 <= rate <= 1:
+        raise InputError(f"its rate {rate:g} is no probability")
+    return f"F.dropout({node.text(0)}, {rate:.6g}, self.training)"
+
+
 def _batch_norm(node: Node) -> str:
     names = [node.array(1, "torch.ones({})"), node.array(2, "torch.zeros({})")]
     moving = [node.array(3, "torch.zeros({})"), node.array(4, "torch.ones({})")]
@@ -177,8 +187,9 @@ def _slice(node: Node) -> str:
 
 def _gather(node: Node) -> str:
     axis = node.axis(node.whole("axis"))
-    if 1 in node.known and node.known[1].size == 1 and not node.known[1].shape:
-        return f"{node.text(0)}.select({axis}, {int(node.known[1])})"
+    if 1 in node.known and node.known[1].size == 1:
+        at = int(node.known[1].reshape(()))
+        return f"{node.text(0)}.select({axis}, {at})" + f".unsqueeze({axis})" * node.known[1].ndim
     if axis == 0 and len(node.shape(0)) == 2 and 0 in node.stored:
         return f"F.embedding({node.text(1)}.long(), {node.array(0)})"
     if len(node.shape(1)) == 1:
@@ -228,7 +239,7 @@ def _where(node: Node) -> str:
 def _folded_many(sign: str) -> Tell:
     def tell(node: Node) -> str:
         texts = [node.text(at) for at in range(len(node.inputs))]
-        if sign in "+":
+        if sign == "+":
             return f"({' + '.join(texts)})"
         if sign == "mean":
             return f"(({' + '.join(texts)}) / {len(texts)})"
@@ -298,7 +309,7 @@ OPERATORS: Final[dict[str, Tell]] = {
     "HardSwish": _plain("F.hardswish(@)"), "HardSigmoid": _hard_sigmoid, "Identity": _plain("@"), "Selu": _plain("F.selu(@)"),
     "Elu": _with("F.elu(@, %)", "alpha", 1.0), "LeakyRelu": _with("F.leaky_relu(@, %)", "alpha", 0.01),
     "Celu": _with("F.celu(@, %)", "alpha", 1.0), "PRelu": _prelu, "Gelu": _gelu, "Clip": _clip,
-    "Softmax": _softmax("softmax"), "LogSoftmax": _softmax("log_softmax"), "Dropout": _plain("F.dropout(@, 0.5, self.training)"),
+    "Softmax": _softmax("softmax"), "LogSoftmax": _softmax("log_softmax"), "Dropout": _dropout,
     "Gemm": _gemm, "MatMul": _matmul, "BatchNormalization": _batch_norm, "LayerNormalization": _layer_norm,
     "InstanceNormalization": _instance_norm, "GroupNormalization": _group_norm, "Reshape": _reshape, "Flatten": _reshape,
     "Squeeze": _squeeze, "Unsqueeze": _squeeze, "Transpose": _transpose, "Concat": _concat, "Split": _split, "Slice": _slice,

@@ -38,7 +38,7 @@ def read(path: Path, asked: Asked = NOTHING) -> Model:
     except InputError as error:
         said = str(error)
         raise InputError(said if path.name in said else f"{path.name}: {said}") from None
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ArithmeticError) as error:
         raise InputError(f"{path}: not as ONNX has it ({type(error).__name__}: {str(error)[:100]})") from None
 
 
