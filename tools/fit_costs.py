@@ -2,8 +2,9 @@
 
     python tools/fit_costs.py --data DIR [--only VARIANT] [--out DIR]
 
-DIR holds one Parquet table per family. Weights and tables are fitted on folds 0 to 2; intervals are calibrated on fold 3, and for
-devices that nobody measured on devices left out; fold 4 is never read.
+DIR holds one Parquet table per family. Weights and tables are fitted on folds 0 to 2; intervals are calibrated on fold 3, where
+a device has few rows there also on folds 0 to 2 by fits to the others, and for devices that nobody measured on devices left out;
+fold 4 counts nowhere.
 """
 
 from __future__ import annotations

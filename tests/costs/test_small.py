@@ -28,7 +28,7 @@ def test_a_kernel_with_next_to_nothing_to_do_costs_a_few_microseconds_on_any_dev
     for op, direction, sizes in TINY:
         one = price_one(op, gpu, direction=direction, **sizes)  # type: ignore[arg-type]  # a parametrised Gpu
         assert 1.5 <= one.mid_us <= 15.0, (op, direction, one)
-        assert one.high_us <= 5.0 * one.mid_us, (op, direction, one)  # the T4's tiny convolutions take up to 16 µs (DeepBench)
+        assert one.high_us <= 5.0 * one.mid_us, (op, direction, one)  # no convolution of DeepBench takes a T4 less than 17 µs
 
 
 @pytest.mark.parametrize("name", ["Quadro K620", "GTX TITAN X (Maxwell)", "Tesla T4", "Tesla V100-SXM2-16GB", "Instinct MI25"])
@@ -39,7 +39,7 @@ def test_a_matrix_times_a_vector_costs_about_its_traffic(name: str) -> None:
     assert traffic_us * 0.9 <= one.mid_us <= 2.0 * traffic_us
 
 
-def test_a_small_pageable_copy_is_known_within_a_factor_of_five() -> None:
+def test_a_small_pageable_copy_is_known_within_a_factor_of_seven() -> None:
     for name in ("Tesla T4", "Quadro K620", "A100-SXM4-40GB"):
         one = price_one("copy_h2d", find_gpu(name), bytes=100_000.0)
         assert one.high_us / one.low_us < 7.0

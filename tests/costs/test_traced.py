@@ -62,7 +62,10 @@ def test_a_call_is_refused_after_tracing_as_before() -> None:
     device = find_gpu("t4")
     for _ in range(2 * WRITTEN_OUT):
         price_one("softmax", device, rows=10, cols=10)
-    for wrong in ({"rows": 0, "cols": 10}, {"rows": float("nan"), "cols": 10}, {"rows": float("inf"), "cols": 10}, {"rows": 10}):
+    for wrong in (
+        {"rows": 0, "cols": 10}, {"rows": float("nan"), "cols": 10}, {"rows": float("inf"), "cols": 10}, {"rows": 10},
+        {"rows": None, "cols": 10},
+    ):  # fmt: skip
         with pytest.raises(InputError, match="softmax needs a finite"):
             price_one("softmax", device, **wrong)
     with pytest.raises(InputError, match="no column q"):

@@ -22,8 +22,7 @@ class Options:
     """How strongly a fit is held, and the stiffness of the tables.
 
     Attributes:
-        pull: rows that the wider group's weights count for in a device's own fit.
-        gather: the same in the fits of kinds and generations.
+        pull: rows that the wider group's weights count for.
         wide, device: of a pooled table and of a device's own; None: no table.
         reach: of a row's word in the table, along each axis; None: tables are smooth, and go on as they are beyond the rows.
         kernel_us: no more fixed time than this per kernel, however small. No row of products, convolutions or NeuSight's (they
@@ -41,7 +40,6 @@ class Options:
     """
 
     pull: float = 0.3
-    gather: float = 0.3
     wide: float | None = None
     device: float | None = 0.1
     slope: float = 0.3
@@ -106,19 +104,18 @@ class Fitted:
 
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
-    "gemm": Options(0.1, 0.1, None, None, kernel_us=7.0),
-    "linear": Options(1.0, 1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "bmm": Options(1.0, 1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(1.0, 1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
+    "gemm": Options(0.1, None, None, kernel_us=7.0),
+    "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
+    "conv2d": Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
         (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
         Options(kernel_us=5.0, ramp_us=5.0),
     ),
-    "mul1": Options(kernel_us=5.0, ramp_us=5.0),
-    "recurrent": Options(0.3, 0.3, None, None, kernel_us=10.0, step_us=6.0),
-    **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, 2.0, ramp_us=40.0, floor_us=0.8)),
-    "copy_d2d": Options(2.0, 2.0, floor_us=1.1),
+    "recurrent": Options(0.3, None, None, kernel_us=10.0, step_us=6.0),
+    **dict.fromkeys(("copy_h2d", "copy_d2h"), Options(2.0, ramp_us=40.0, floor_us=0.8)),
+    "copy_d2d": Options(2.0, floor_us=1.1),
 }
 
 #: Rows that a device needs for weights of its own.
@@ -148,7 +145,7 @@ def fit_variant(
         return Fitted(variant, models, [])
 
     def shared(alike: list[Group], prior: Trained | None) -> Trained:
-        return _fit(variant, axes, [g.cooled() for g in alike], prior, replace(options, pull=options.gather), options.wide)
+        return _fit(variant, axes, [g.cooled() for g in alike], prior, options, options.wide)
 
     everything = models["*|any"] = shared(own, None)
     kinds = sorted({g.kind for g in own})

@@ -1,4 +1,7 @@
-"""Intervals by split-conformal prediction: from rows that no weight has seen, by what limits them."""
+"""Intervals by split-conformal prediction: from rows that no weight has seen, by what limits them.
+
+Which of the rules were chosen when, and which after fold 4 had been seen, docs/accuracy.md says.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +16,12 @@ from breakeven.costs.models import TINY
 #: Ten factors down and ten up, by 3 · kind + limit; the last of tiny calls.
 Factors = tuple[list[float], list[float]]
 SHARE = 0.90
-ENOUGH = 100  # rows of the calibration fold for quantiles of their own; with fewer, folds 0 to 2 are crossed
-SOME = 30  # rows for the quantiles of one limit
+#: Rows of the calibration fold with which a device speaks for itself; with fewer, folds 0 to 2 are crossed as well. Over one size
+#: `SOME` are enough.
+ENOUGH = 100
+SOME = 30  # rows for the quantiles of one limit: one or two beyond each end
 _LEAST = 0.002  # no interval is narrower than this each way: clocks alone differ by as much
-_BORROWED = 5  # rows
+_BORROWED = 5  # rows for which the size of everybody's errors counts in a device's own; a choice, no measurement
 _TELLING = 20  # the fewest rows of which one lies beyond each end of the interval
 _ODDS = (1.0 - SHARE) / 2.0
 #: Factors for calls that are hardly more than a launch, where no table measured any, by the beginning of the variant: how far
@@ -31,11 +36,10 @@ class Errors:
 
     error: np.ndarray
     limits: np.ndarray
-    source: np.ndarray
 
     def joined(self, other: Errors) -> Errors:
         """These and others."""
-        return Errors(*(np.concatenate([getattr(self, a), getattr(other, a)]) for a in ("error", "limits", "source")))
+        return Errors(np.concatenate([self.error, other.error]), np.concatenate([self.limits, other.limits]))
 
 
 def quantile(values: np.ndarray, share: float) -> float:

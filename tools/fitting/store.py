@@ -59,7 +59,7 @@ def crossed(variant: str, groups: list[Group], keys: set[str]) -> dict[str, Erro
 
 def _errors(group: Group, model: Trained, rows: np.ndarray) -> Errors:
     error, limits = np.log(group.time_us / model.predict(group)), model.limits(group)
-    return Errors(error[rows], limits[rows], np.asarray(group.source)[rows])
+    return Errors(error[rows], limits[rows])
 
 
 def elsewhere(fitted: Fitted, groups: list[Group]) -> Factors:

@@ -54,10 +54,11 @@ _GENERATIONS = {
 #: of the data sheet's rate on each.
 _STACKED = {"6.0", "7.0", "8.0", "9.0", "10.0", "GCN 5.0", "GCN 5.1", "CDNA 1.0", "CDNA 2.0", "CDNA 3.0", "Generation 12.5"}
 #: How the clock that products can keep up falls with the power that a board has: its share of the boost clock is (W per TFLOP/s
-#: of the board over the median of its architecture's boards) to this power, and never above 1. Large float32 products reach 0.50
-#: to 0.55 of the boost rate on a T4 (0.39 of the median), and 0.94 to 0.97 on its relatives V100 PCIe and SXM2 (1.0, 1.08); 0.45
-#: on a P4 (0.58), 0.67 on a P100 (1.0) at the same shapes; 0.85 on an A100 PCIe 40 GB (0.8), and 0.94 on one with 80 GB (0.96)
-#: (DeepBench, NeuSight): powers of 0.65, 0.73 and 0.5. A third would be voltage in proportion to the clock, 1 constant voltage.
+#: of the board over the median of the boards with its kind of multiprocessor) to this power, and never above 1. Large float32
+#: products reach 0.50 to 0.55 of the boost rate on a T4 (0.39 of the median), and 0.94 to 0.97 on its relatives V100 PCIe and
+#: SXM2 (1.0, 1.08); 0.45 on a P4 (0.61), 0.67 on a P100 (1.0) at the same shapes; 0.85 on an A100 PCIe 40 GB (0.8), and 0.94 on
+#: one with 80 GB (0.96) (DeepBench, NeuSight): powers of 0.65, 0.8 and 0.5. A third would be voltage in proportion to the clock,
+#: 1 constant voltage.
 _POWER: Final = 0.65
 #: The same of convolutions, which leave more of the units idle: large ones reach 0.61 to 0.64 of a V100's share of the boost rate
 #: on a T4 in each of the three passes (DeepBench): a power of 0.5.

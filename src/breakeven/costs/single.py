@@ -17,7 +17,7 @@ from breakeven.machine.records import Gpu
 
 #: Low, mid and high time in µs, and the index of what limits.
 Found = tuple[float, float, float, int]
-#: Calls of a kind after which its formula is traced: that takes as long as some hundred calls as it is written.
+#: Calls of a kind after which its formula is traced: that takes as long as one to three hundred calls as it is written.
 WRITTEN_OUT: Final = 8
 
 

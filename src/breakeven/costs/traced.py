@@ -229,8 +229,8 @@ def function(
             else:
                 known[one] = f"({step})"
 
+    lines += [f"if {size} is None or not {bound!r} <= {size} < inf: return None" for size, bound in least.items()]
     lines += [f"{size} = float({size})" for size in least]
-    lines += [f"if not {bound!r} <= {size} < inf: return None" for size, bound in least.items()]
     for guard in steps.guards:
         write(guard)
         lines.append(f"if {text(guard)}: return None")

@@ -29,7 +29,7 @@ class Coded:
         return self._rows([value in wanted for value in self.values])
 
     def containing(self, *parts: str) -> NDArray[np.bool_]:
-        """Rows that hold one of these somewhere, in lower case or not: tens of times as fast as a pattern of alternatives."""
+        """Rows that hold one of these somewhere, in lower case or not; a pattern of alternatives takes ten times as long."""
         return self._rows(self.values_with(*parts))
 
     def values_with(self, *parts: str) -> list[bool]:
