@@ -62,7 +62,7 @@ class Watch:
             self._backward = None
 
     def hear_compiled(self) -> None:
-        """From now on the single numbers without a graph that a compiled function hands back count as losses, unless no gradient was
+        """From now on single numbers without a graph that a compiled function hands back count as losses, unless no gradient was
         wanted: a backward pass may be within it, and what is compiled calls no function of Python's that could be heard."""
         ordinary: Any = torch.compile  # its many forms
 
