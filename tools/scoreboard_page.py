@@ -32,7 +32,7 @@ bounds and their options were chosen: its figures are what the chosen forms reac
 somewhat worse. The table of times that convolutions' prices are blended with was chosen, like its share and its reach, by crossing
 folds 0 to 2 (15.3 % before, 14.0 % with it; fits there have a third of the rows less).
 Some devices' tables hold no gradient to an image of few channels; there a fit stays near the times of the other devices' weights, as if
-one row said so (of such rows hidden from a device's fit the median error falls from 51 to 40 %, by crossing others stay at 15.2 %).
+one row said so (of such rows hidden from a device's fit the median error falls from 51 to 40 %, by crossing the others stay at 16 %).
 Devices left out were looked at while forms were chosen, too: how much clock a board's power sustains (two powers, `costs/rates.py`) was
 read off T4, P4 and A100 beside their relatives, and that the quickest of older generations serves a new one's recurrent layers off the
 V100; the figures of these devices left out are not blind to that.
