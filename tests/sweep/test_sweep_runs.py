@@ -16,7 +16,7 @@ from breakeven.capture import run as capture_run
 from breakeven.sweep.block import compute
 from breakeven.sweep.engines.task import Done, Task
 from breakeven.sweep.job import Timed, time_cell
-from breakeven.sweep.load import Load
+from breakeven.measure.disturbance import Load
 from breakeven.workflows import sweep as workflow
 
 SCRIPT = """
