@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from breakeven.capture.request import CPU, VIRTUAL, CaptureRequest, Substitution, TimedPass
 from breakeven.capture.result import VirtualPass
@@ -13,6 +14,10 @@ from breakeven.errors import BreakevenError
 from breakeven.measure.disturbance import Load, load, now
 from breakeven.sweep.names import Found
 from breakeven.sweep.names.found import Kind, Value
+
+
+#: Threads of a recording: there is one for each core, and threads that wait for each other's cores make all of them slow.
+THREADS: Final = 1
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def time_cell(job: Job, cell: tuple[Value, ...]) -> Timed:
 def record_cell(job: Job, cell: tuple[Value, ...], timed: TimedPass | None) -> Recorded:
     """Records one cell on the virtual GPU: the steps that its timing pass found."""
     try:
-        caught = capture(job.of_cell(cell, (VIRTUAL,)), timed=timed, starter=job.starter)
+        caught = capture(replace(job.of_cell(cell, (VIRTUAL,)), threads=THREADS), timed=timed, starter=job.starter)
     except BreakevenError as error:
         return Recorded(None, str(error))
     failed = caught.error()
