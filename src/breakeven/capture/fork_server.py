@@ -1,7 +1,7 @@
 """A process that has imported PyTorch once and hands out forks of itself: a child that begins at once instead of after seconds.
 
-Started by `breakeven.capture.starting` as `python -c … SOCKET`. It runs nothing of the user's and starts no thread, so that a fork
-is what a new process would be after its imports. Linux only.
+Started by `breakeven.capture.starting` as `python -c … SOCKET`. It runs nothing of the user's and starts no thread of its own,
+so that a fork is what a new process would be after its imports. Linux only.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Final, NoReturn
 
 from breakeven.children import die_with_parent
@@ -76,10 +77,8 @@ def _ended(selector: selectors.BaseSelector, pid: int, handle: int, connection: 
     os.close(handle)
     if connection.fileno() >= 0:
         selector.unregister(connection)
-        try:
+        with suppress(OSError):  # nobody waits any more
             connection.sendall(f"{os.waitstatus_to_exitcode(status)} {spent.ru_utime + spent.ru_stime}\n".encode())
-        except OSError:  # nobody waits any more
-            pass
         connection.close()
 
 

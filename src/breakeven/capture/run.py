@@ -191,9 +191,7 @@ class _Runner:
             return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
         return stopped
 
-    def _wait(
-        self, child: processes.Child, request: CaptureRequest, which: str, place: Path, extra: float
-    ) -> ScriptEnd | None:
+    def _wait(self, child: processes.Child, request: CaptureRequest, which: str, place: Path, extra: float) -> ScriptEnd | None:
         began = time.monotonic()
         steps = 0
         while True:

@@ -15,7 +15,6 @@ from breakeven.measure.disturbance import Load, load, now
 from breakeven.sweep.names import Found
 from breakeven.sweep.names.found import Kind, Value
 
-
 #: Threads of a recording: there is one for each core, and threads that wait for each other's cores make all of them slow.
 THREADS: Final = 1
 
