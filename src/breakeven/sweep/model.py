@@ -18,7 +18,7 @@ from breakeven.results.records import Interval
 from breakeven.results.swept import LawCheck
 from breakeven.sweep.aligned import Aligned, aligned
 from breakeven.sweep.design import places
-from breakeven.sweep.devices import Between, Device, Features, Powers, Work, measured, predicted
+from breakeven.sweep.devices import Between, Device, Powers, Work, features_of, measured, predicted
 from breakeven.sweep.grid import Grid
 from breakeven.sweep.laws import law
 from breakeven.sweep.names.found import Value
@@ -90,11 +90,11 @@ def model(grid: Grid, rans: Sequence[Ran], machine: Machine, *, draws: int = 200
     laws = laws_of(side, numbers(grid, [r.values for r in fitted])) if side is not None else None
     if laws is not None and not laws.hold:
         side = laws = None
-    features: Features = Work(side, laws) if side is not None and laws is not None else Powers()
+    work = Work(side, laws) if side is not None and laws is not None else None
     devices: dict[str, Device] = {}
     how: dict[str, str] = {}
     checks: list[LawCheck] = []
-    on_cpu = _cpu(grid, rans, features, draws, seed)
+    on_cpu = _cpu(grid, rans, work, draws, seed)
     if on_cpu is not None:
         devices[CPU] = on_cpu
         checks.append(_cpu_check(on_cpu, laws))
@@ -113,13 +113,14 @@ def _launches(stream: OpStream | None) -> int:
     return int(each[edit.column(stream, schema.ROW_CALL)].sum())
 
 
-def _cpu(grid: Grid, rans: Sequence[Ran], features: Features, draws: int, seed: int) -> Between | None:
+def _cpu(grid: Grid, rans: Sequence[Ran], work: Work | None, draws: int, seed: int) -> Between | None:
     timed = [r for r in rans if r.step_ms is not None]
     if not timed:
         return None
     cells = [r.values for r in timed]
     steps = [r.step_ms for r in timed if r.step_ms is not None]
-    return measured(features, numbers(grid, cells), places(grid, cells), steps, draws, seed)
+    parameters = numbers(grid, cells)
+    return measured(features_of(work, parameters), parameters, places(grid, cells), steps, draws, seed)
 
 
 def _gpu(
