@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from breakeven.sweep.grid import grid
-from breakeven.sweep.pick import first, pick
+from breakeven.sweep.pick import first, pick, wanted
 from breakeven.sweep.reach import longest, too_long
 
 MAP = grid(["batch=8:1024:x2", "hidden=16:2048:x2"])
