@@ -29,7 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Cells that get draws of their own; the others of a large grid take the relative draws of the nearest of these.
-MOST_DRAWN: Final = 96
+MOST_DRAWN: Final = 64
 #: Cells priced in one table.
 BLOCK: Final = 512
 
