@@ -1,9 +1,10 @@
 """Writes docs/accuracy.md: how far the prices are from public measurements, on shapes and on devices that no fit has seen.
 
-    python tools/scoreboard.py --data DIR [--out docs/accuracy.md]
+    python tools/scoreboard.py --data DIR --traces DIR --steps DIR [--out docs/accuracy.md]
 
-DIR holds the measured tables (one Parquet per family). A price is compared as max(floor_us, lead_us + price) with what the
-timer said.
+--data holds the measured tables (one Parquet per family), --traces profilers' files with a truth.json that says which are
+training steps, --steps scripts with a steps.json of times that somebody reported. A price is compared as
+max(floor_us, lead_us + price) with what the timer said.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 from fitting.measurements import read
 from fitting.store import left_out
 from scoreboard_page import page
+from scoreboard_whole import replays, reported
 
 from breakeven.costs.price import price
 
@@ -121,10 +123,13 @@ def main() -> None:
     """Measure and write the page."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--traces", type=Path, required=True)
+    parser.add_argument("--steps", type=Path, required=True)
     parser.add_argument("--out", type=Path, default=OUT)
     args = parser.parse_args()
     args.out.parent.mkdir(exist_ok=True)
-    args.out.write_text(page(compared(args.data), unseen_devices(args.data)), encoding="utf-8")
+    whole = replays(args.traces) + reported(args.steps)
+    args.out.write_text(page(compared(args.data), unseen_devices(args.data), whole), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -46,6 +46,14 @@ def test_an_interval_that_holds_one_is_too_close_to_call() -> None:
     assert 0.5 < said.probability < 0.8
 
 
+def test_a_likely_winner_is_named_though_the_interval_holds_one() -> None:
+    said = verdict(Interval(0.99, 1, 1.01), spread(1.5, 0.3), GPU)
+    assert said.tie
+    assert 0.8 < said.probability < 0.95
+    assert said.sentence.startswith("Probably stay on the CPU: ")
+    assert "1.5 times as long; the CPU is faster with a probability of 9" in said.sentence
+
+
 def test_errors_that_both_share_cancel_out() -> None:
     host = spread(1.0, 0.5)
     paired = verdict(host, 1.5 * host, GPU)

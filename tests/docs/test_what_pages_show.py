@@ -124,6 +124,8 @@ def test_each_call_that_asks_of_kept_answers_runs(here: Path, kept: Path, capsys
 @pytest.mark.nightly
 @pytest.mark.parametrize("call", [call for call in RUN if verb(call) not in AT_ONCE | OF_ANSWERS])
 def test_a_call_runs(call: str, here: Path) -> None:
+    if "model." in call:
+        world.with_models(here)
     assert asked(here, typed(call))
 
 

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gzip
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 from tests.docs.shown import ROOT
@@ -55,6 +58,20 @@ def main():
 if __name__ == "__main__":
     main()
 """
+#: A model of Keras and one of ONNX, written by those themselves.
+MODELS = """\
+import keras, numpy, onnx
+from onnx import TensorProto, helper, numpy_helper
+
+model = keras.Sequential([keras.Input((28,)), keras.layers.Dense(16, "relu"), keras.layers.Dense(10)])
+model.compile(optimizer="adam", loss=keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+model.save("model.keras")
+
+weight = numpy_helper.from_array(numpy.ones((28, 10), numpy.float32), "weight")
+given, scores = (helper.make_tensor_value_info(n, TensorProto.FLOAT, ["batch", k]) for n, k in (("given", 28), ("scores", 10)))
+graph = helper.make_graph([helper.make_node("MatMul", ["given", "weight"], ["scores"])], "g", [given], [scores], [weight])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 20)]), "model.onnx")
+"""
 OPERATIONS = "op,m,n,k,elements\ngemm,64,64,64,\nrelu,,,,4096\n"
 
 
@@ -70,6 +87,11 @@ def lay(folder: Path) -> None:
     (folder / "trace.json.gz").write_bytes(gzip.compress((folder / "trace.json").read_bytes()))
     shutil.copytree(ROOT / "examples", folder / "examples")
     shutil.copy(ROOT / "examples" / "cnn_lstm.m", folder / "train.m")
+
+
+def with_models(folder: Path) -> None:
+    """Model files beside the rest."""
+    subprocess.run([sys.executable, "-c", MODELS], cwd=folder, env={**os.environ, "KERAS_BACKEND": "torch"}, check=True)
 
 
 def with_answers(folder: Path, run: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.spatial import cKDTree
 
 from breakeven.costs.models import BASE, MOSTLY, PRODUCTS, TINY
 from breakeven.costs.operations import AXES, BLENDS
@@ -36,6 +37,8 @@ class Options:
         step_us: the same of a time step, two or three such kernels in a chain.
         ramp_us: the most of what a call pays besides while its work is small against what was measured; of NeuSight's rows and of
             copies, which say as little of it.
+        agreement: rows that the wider group's times count for, on the shapes of all devices: what a device's own rows leave open
+            (DeepBench's tables of some devices hold no gradient to an image of few channels) stays as on the others.
         least_rows: below which a table is not worth its knots.
     """
 
@@ -49,6 +52,7 @@ class Options:
     floor_us: float = 2.0
     step_us: float = np.inf
     ramp_us: float = 7.0
+    agreement: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -102,12 +106,15 @@ class Fitted:
     of_groups: list[tuple[Group, Trained]]
 
 
+_CONVOLUTION = Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0)
+
 #: Chosen by leaving out one of folds 0, 1 and 2 in turn (mean over devices of the median error), not by fold 3 or 4.
 OPTIONS: dict[str, Options] = {
     "gemm": Options(0.1, None, None, kernel_us=7.0),
     "linear": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
     "bmm": Options(1.0, None, 0.1, least_rows=500, kernel_us=7.0),
-    "conv2d": Options(1.0, None, 0.2, reach=(1.0, 2.0, 1.5, 1.5), least_rows=20, kernel_us=8.0, ramp_us=15.0),
+    "conv2d": _CONVOLUTION,
+    "conv2d.backward_inputs": replace(_CONVOLUTION, agreement=1.0),
     **dict.fromkeys(("softmax", "layernorm"), Options(kernel_us=6.0, ramp_us=6.0)),
     **dict.fromkeys(
         (f"{op}{n}" for op in ("add", "mul", "div", "pow", "relu", "tanh", "gelu") for n in (1, 2)),
@@ -145,8 +152,9 @@ def fit_variant(
         return Fitted(variant, models, [])
 
     def shared(alike: list[Group], prior: Trained | None) -> Trained:
-        return _fit(variant, axes, [g.cooled() for g in alike], prior, options, options.wide)
+        return _fit(variant, axes, [g.cooled() for g in alike], prior, options, options.wide, typical)
 
+    typical = stacked([g.cooled() for g in own])
     everything = models["*|any"] = shared(own, None)
     kinds = sorted({g.kind for g in own})
     for kind in kinds:
@@ -156,13 +164,19 @@ def fit_variant(
             alike = [g for g in of_kind if _family(g) == family]
             near = models[f"{family}|{kind}"] = shared(alike, wide)
             for group in (g for g in alike if devices(g) and len(g.time_us) >= _LEAST_ROWS):
-                models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device)
+                models[f"{group.gpu}|{group.dtype}"] = _fit(variant, axes, [group], near, options, options.device, typical)
     served = [(g, models.get(f"{g.gpu}|{g.dtype}", everything)) for g in groups]
     return Fitted(variant, models, served)
 
 
 def _fit(
-    variant: str, axes: tuple[Axis, ...], groups: list[Group], prior: Trained | None, options: Options, stiffness: float | None
+    variant: str,
+    axes: tuple[Axis, ...],
+    groups: list[Group],
+    prior: Trained | None,
+    options: Options,
+    stiffness: float | None,
+    typical: Group,
 ) -> Trained:
     rows = stacked(groups)
     importance = np.concatenate([_importance(g.source) for g in groups])
@@ -181,7 +195,8 @@ def _fit(
     one = rows.terms[:, rows.names.index("fixed:kernel")]
     time = np.maximum(rows.time_us - least * one, 0.5 * rows.time_us)
     caps = np.array([most.get(n, np.inf) for n in rows.names])
-    found = weights(rows.terms, time, importance, caps, before, options.pull if prior is not None else 0.0)
+    elsewhere = typical.only(_apart(axes, options.reach, rows.places, typical.places)) if options.agreement else typical
+    found = weights(rows.terms, time, importance, caps, before, options.pull, elsewhere.under(rows.names), options.agreement)
     found[rows.names.index("fixed:kernel")] += least
     chosen = {n: float(f"{w:.5g}") for n, w in zip(rows.names, found, strict=True) if w > 0.0}
     plain = Trained(axes, chosen, None)
@@ -207,6 +222,13 @@ def _fit(
     left = np.log(rows.time_us / Trained(axes, chosen, values).predict(rows))
     helps = np.median(np.abs(left)) < np.median(np.abs(error))
     return Trained(axes, chosen, values if helps else None)
+
+
+def _apart(axes: tuple[Axis, ...], reach: tuple[float, ...], own: np.ndarray, others: np.ndarray) -> np.ndarray:
+    """Which of the other rows are further from each of one's own than twice as far as a row's word reaches in the table."""
+    far = np.array([2.0 * length if axis.step > 0.0 else 0.5 for axis, length in zip(axes, reach, strict=True)])
+    found: np.ndarray = cKDTree(own / far).query(others / far, p=np.inf, distance_upper_bound=1.0)[0] > 1.0
+    return found
 
 
 def _family(group: Group) -> str:

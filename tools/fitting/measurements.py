@@ -70,6 +70,10 @@ class Group:
         """The same rows with `cool` terms."""
         return replace(self, terms=self.cool)
 
+    def under(self, names: tuple[str, ...]) -> np.ndarray:
+        """Its terms in columns of these names; zeros where it has none."""
+        return _columns(self.names, self.terms, names)
+
     def only(self, rows: np.ndarray) -> Group:
         """Some of its rows."""
         arrays = ("terms", "places", "least", "time_us", "fold", "source", "kinds", "part", "cool")

@@ -17,6 +17,8 @@ def weights(
     caps: np.ndarray,
     prior: np.ndarray | None = None,
     strength: float = 0.0,
+    typical: np.ndarray | None = None,
+    agreement: float = 0.0,
 ) -> np.ndarray:
     """Weights w ≥ 0 that make terms @ w close to the times in relative error (nearly its mean absolute value).
 
@@ -24,6 +26,8 @@ def weights(
         importance: of each row.
         caps: the most that each weight may be.
         prior, strength: weights to stay near, as if that many rows said so.
+        typical, agreement: terms of other rows, on which the time is to stay near that of the prior's weights, as if that many
+            rows said so: what the rows themselves do not tell, they leave as it was.
     """
     relative = terms / time_us[:, None]
     scale = np.sqrt((relative**2).mean(0)) + 1e-12
@@ -38,6 +42,11 @@ def weights(
             pull = np.sqrt(strength * np.median(weight) ** 2)
             matrix = np.vstack([matrix, pull * np.eye(terms.shape[1])])
             target = np.concatenate([target, pull * prior * scale])
+        if prior is not None and typical is not None and len(typical) and agreement > 0.0:
+            known = typical / np.maximum(typical @ prior, 1e-6)[:, None]
+            pull = np.sqrt(agreement / len(typical)) * np.median(weight)
+            matrix = np.vstack([matrix, pull * known / scale])
+            target = np.concatenate([target, np.full(len(typical), pull)])
         fitted = _capped(matrix, target, caps * scale) / scale
         error = np.abs(np.log(np.maximum(relative @ fitted, 1e-3)))
         robust = 1.0 / np.sqrt(np.maximum(error, _FULL) / _FULL)

@@ -11,6 +11,10 @@ from breakeven.results.records import Interval, Verdict
 #: Name of the CPU among the devices of a result.
 CPU = "cpu"
 
+#: Probability from which a device is named though the factor's interval holds 1: four in five. It answers one who has to choose;
+#: `tie` says that it is not certain.
+LIKELY = 0.8
+
 #: Half the width of a 90 % interval of a normal distribution, in standard deviations.
 Z90 = 1.6448536269514722
 
@@ -71,13 +75,14 @@ def draws_of(measured: Interval, count: int, seed: int = 0) -> NDArray[np.float6
 def _sentence(device: str, gpu: str, factor: Interval, probability: float, tie: bool, both: tuple[float, float]) -> str:
     cpu_ms, gpu_ms = both
     steps = f"a step takes {ms(cpu_ms)} here and about {ms(gpu_ms)} on {_the(gpu)}"
+    faster = f"{'the CPU' if device == CPU else _the(gpu)} is faster with a probability of {percent(probability)}"
+    if tie and probability < LIKELY:
+        return f"Too close to call: {steps}; {faster}."
+    advice = "stay on the CPU" if device == CPU else "use the GPU"
+    said = f"{steps}, {times(factor.mid)} as {'long' if device == CPU else 'fast'}"
     if tie:
-        faster = "the CPU" if device == CPU else _the(gpu)
-        return f"Too close to call: {steps}; {faster} is faster with a probability of {percent(probability)}."
-    span = f"{_plain(factor.low)} to {_plain(factor.high)}"
-    if device == CPU:
-        return f"Stay on the CPU: {steps}, {times(factor.mid)} as long ({span})."
-    return f"Use the GPU: {steps}, {times(factor.mid)} as fast ({span})."
+        return f"Probably {advice}: {said}; {faster}."
+    return f"{advice[0].upper()}{advice[1:]}: {said} ({_plain(factor.low)} to {_plain(factor.high)})."
 
 
 def _the(name: str) -> str:

@@ -8,6 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from breakeven.diagnose.verdict import LIKELY
 from breakeven.report.advice import costs_time, next_steps, the_device
 from breakeven.report.bars import where_it_goes
 from breakeven.report.numbers import (
@@ -168,8 +169,9 @@ def _against(report: WhyReport) -> dict[str, str]:
         if "cpu" not in (verdict.device, verdict.over):
             continue
         gpu = verdict.over if verdict.device == "cpu" else verdict.device
-        times = f"{factor(verdict.factor)[0]}×"
-        said[gpu] = "too close to call" if verdict.tie else f"{times} as {'long' if verdict.device == 'cpu' else 'fast'}"
+        times = f"{factor(verdict.factor)[0]}× as {'long' if verdict.device == 'cpu' else 'fast'}"
+        likely = verdict.probability >= LIKELY
+        said[gpu] = times if not verdict.tie else f"probably {times}" if likely else "too close to call"
     return said
 
 

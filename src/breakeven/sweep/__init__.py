@@ -14,11 +14,21 @@ from types import ModuleType
 from typing import Any
 
 
+class Reached(BaseException):
+    """A script that is read for its function alone has come to where it asks for the sweep that reads it."""
+
+
+#: Name of a script that is read for a function.
+SCRIPT = "__breakeven_main__"
+
+
 class _Callable(ModuleType):
     """A module that is also what its name says: the workflow above it is loaded when it is called."""
 
     def __call__(self, make_step: Any, grid: Any, devices: Any = ("cpu", "Tesla T4"), **options: Any) -> Any:
         """Sweeps a step that a function makes; see `breakeven.workflows.sweep_steps.sweep_steps`, whose types these are."""
+        if SCRIPT in sys.modules:
+            raise Reached
         return import_module("breakeven.workflows.sweep_steps").sweep_steps(make_step, grid, devices, **options)
 
 

@@ -10,10 +10,12 @@ import importlib
 import importlib.util
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import breakeven
+from breakeven.sweep import SCRIPT, Reached
 
 
 def load(where: str, folder: str) -> Callable[..., Any]:  # whatever the user's function takes
@@ -21,12 +23,13 @@ def load(where: str, folder: str) -> Callable[..., Any]:  # whatever the user's 
     module, _, name = where.rpartition(":")
     sys.path.insert(0, folder)
     if module.endswith(".py"):
-        spec = importlib.util.spec_from_file_location("__breakeven_main__", module)
+        spec = importlib.util.spec_from_file_location(SCRIPT, module)
         if spec is None or spec.loader is None:
             raise ImportError(f"{module} cannot be imported")
         loaded = importlib.util.module_from_spec(spec)
-        sys.modules["__breakeven_main__"] = loaded
-        spec.loader.exec_module(loaded)
+        sys.modules[SCRIPT] = loaded
+        with suppress(Reached):  # what stands below the call is of its answer
+            spec.loader.exec_module(loaded)
     else:
         loaded = importlib.import_module(module)
     found: Callable[..., Any] = getattr(loaded, name)

@@ -72,7 +72,7 @@ def test_a_report_made_by_a_run_of_the_example_is_used_in_a_browser(
     monkeypatch.chdir(ROOT)
     file = tmp_path / f"{name} made here.html"
     arguments = ["--", "256"] if name == "matmul" else []
-    call = ["why", f"examples/{name}.py", "--gpu", "t4", "--seconds", "3", "-q", "--html", str(file), *arguments]
+    call = ["why", f"examples/{name}.py", "--gpu", "t4", "--seconds", "20", "-q", "--html", str(file), *arguments]
     assert cli.main(call) == 0
     assert file.stat().st_size <= MOST_BYTES
     walk(browser, file, *LOOKS[0])

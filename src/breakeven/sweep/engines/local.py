@@ -16,6 +16,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any
 
 from breakeven.children import die_with_parent
@@ -81,7 +82,8 @@ class Local:
                 while waiting and len(running) < most:
                     task = waiting.pop()
                     attempts[task.key] += 1
-                    running[pool.submit(_call, task)] = task
+                    with _main_left_alone():
+                        running[pool.submit(_call, task)] = task
                 for future in wait(running, return_when=FIRST_COMPLETED).done:
                     task = running.pop(future)
                     value, error = future.result()
@@ -115,6 +117,20 @@ def measuring() -> Iterator[None]:
         yield
     finally:
         os.close(handle)
+
+
+@contextmanager
+def _main_left_alone() -> Iterator[None]:
+    """Workers that start here do not run the user's script again, as spawned ones do by themselves: no task is of that script.
+
+    It would ask for this very sweep once more, and wait for the machine that the first holds.
+    """
+    own = sys.modules["__main__"]
+    sys.modules["__main__"] = ModuleType("__main__")
+    try:
+        yield
+    finally:
+        sys.modules["__main__"] = own
 
 
 def _begin(parent: int) -> None:

@@ -37,6 +37,9 @@ function named(device) {
   return device === "cpu" ? "the CPU" : `the ${device}`;
 }
 
+// As `diagnose/verdict.py`: from here on a device is named though the interval holds 1.
+const LIKELY = 0.8;
+
 // One GPU against the CPU, where the table holds the factor between them.
 function verdictOf(curve, point) {
   const { low, mid, high } = point.factor;
@@ -44,12 +47,13 @@ function verdictOf(curve, point) {
   const tie = low <= 1 && 1 <= high;
   const wins = mid >= 1;
   const [a, b, c] = wins ? [low, mid, high] : [1 / high, 1 / mid, 1 / low];
-  if (tie) return `too close to call between the CPU and ${gpu} (${gpu} is faster with a probability of ${chance(point.probability)})`;
   const sure = chance(wins ? point.probability : 1 - point.probability);
-  return `${wins ? gpu : "the CPU"} is ≈ ${figures(b, 2)} times as fast as ${wins ? "the CPU" : gpu} (${figures(a, 2)}–${figures(c, 2)}, probability ${sure})`;
+  const likely = Math.max(point.probability, 1 - point.probability) >= LIKELY;
+  if (tie && !likely) return `too close to call between the CPU and ${gpu} (${gpu} is faster with a probability of ${chance(point.probability)})`;
+  return `${wins ? gpu : "the CPU"} is ${tie ? "probably " : ""}≈ ${figures(b, 2)} times as fast as ${wins ? "the CPU" : gpu} (${figures(a, 2)}–${figures(c, 2)}, probability ${sure})`;
 }
 
-// The fastest of all, where the table holds how probable it is that each is: under 95 % nobody is named.
+// The fastest of all, where the table holds how probable it is that each is: under 95 % it is named with a "probably", or not at all.
 const SURE = 0.95;
 
 function fastestOf(points) {
@@ -58,12 +62,12 @@ function fastestOf(points) {
   const cpu = points.find(([curve]) => curve.kind === "cpu") ?? next;
   const other = best === cpu ? next : cpu;
   const chanceOf = best[1].probability;
-  if (chanceOf === null || chanceOf < SURE) {
+  if (chanceOf === null || chanceOf < LIKELY) {
     const said = chanceOf === null ? "" : ` (${named(best[0].device)} is the fastest with a probability of ${chance(chanceOf)})`;
     return `too close to call between ${named(best[0].device)} and ${named(next[0].device)}${said}`;
   }
   const times = figures(other[1].step_ms.mid / best[1].step_ms.mid, 2);
-  return `${named(best[0].device)} is the fastest, ≈ ${times} times as fast as ${named(other[0].device)} (probability ${chance(chanceOf)})`;
+  return `${named(best[0].device)} is ${chanceOf < SURE ? "probably " : ""}the fastest, ≈ ${times} times as fast as ${named(other[0].device)} (probability ${chance(chanceOf)})`;
 }
 
 class SizesView {
