@@ -41,7 +41,7 @@ HEAD = """\
 Measured on the CPU below and predicted for four GPUs in a Colab host, by `python tools/summary_table.py`. "Level" means that the
 interval of the factor holds 1. The price of a finding and the gain of a remedy are simulations.
 """
-COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy |"
+COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy ({first}) |"
 
 
 def main(chosen: list[str]) -> int:
