@@ -41,6 +41,12 @@ HEAD = """\
 Measured on the CPU below and predicted for four GPUs in a Colab host, by `python tools/summary_table.py`. "Level" means that the
 interval of the factor holds 1. The price of a finding and the gain of a remedy are simulations.
 """
+INTRODUCTION = """\
+## Which device the examples want
+
+Measured on a CPU of {cores} cores and predicted for four GPUs in a Colab host ([how](docs/summary.md)); "level" means that the
+interval of the factor holds 1.
+"""
 COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy ({first}) |"
 
 
@@ -145,7 +151,8 @@ def in_readme(readme: str) -> str:
         readme = f"{head}{BEGIN}\n{END}\n\n{mark}{rest}"
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table().replace('EXAMPLES', 'examples')}{END}{after}"
+    cores = json.loads(DATA.read_text(encoding="utf-8"))["rows"][0]["why"]["cores"]
+    return f"{before}{BEGIN}\n{INTRODUCTION.format(cores=cores)}\n{table().replace('EXAMPLES', 'examples')}{END}{after}"
 
 
 if __name__ == "__main__":
