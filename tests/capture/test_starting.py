@@ -12,6 +12,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from breakeven.capture import run as capture_run
+from breakeven.capture import starting
 from breakeven.capture.request import CaptureRequest
 from breakeven.capture.run import capture
 from breakeven.capture.starting import Forked, Forks, Fresh, Starter, fork_server, forked
@@ -23,8 +25,12 @@ pytest.importorskip("torch", reason="captures run PyTorch scripts")
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Starter]:
-    with fork_server() as starter:
-        yield starter
+    with pytest.MonkeyPatch.context() as patched:  # a busy machine changes no answer
+        patched.setattr(starting, "PATIENCE_S", 900.0)
+        patched.setattr(capture_run, "FIRST_STEP_S", 900.0)
+        patched.setattr(capture_run, "ALTOGETHER_S", 900.0)
+        with fork_server() as starter:
+            yield starter
 
 
 def captured(folder: Path, source: str, starter: Starter, *args: str) -> object:
@@ -64,26 +70,27 @@ def fork_of(server: Starter, function: str, *arguments: str) -> Forked:
 
 def test_a_fork_is_asked_as_a_process_is(server: Starter) -> None:
     child = fork_of(server, "time:sleep_for_ever")  # there is no such function
-    assert child.wait(60) == 1
+    assert child.wait(600) == 1
     sleeping = fork_of(server, "signal:pause")
     assert sleeping.poll() is None
     with pytest.raises(subprocess.TimeoutExpired):
         sleeping.wait(0.01)
     sleeping.kill()
-    assert sleeping.wait(60) == -signal.SIGKILL
+    assert sleeping.wait(600) == -signal.SIGKILL
 
 
 def test_a_fork_ends_with_whoever_asked_for_it(server: Starter) -> None:
     child = fork_of(server, "signal:pause")
     process = psutil.Process(child.pid)
     child._connection.close()  # type: ignore[attr-defined]  # as the end of this process would
-    process.wait(60)
+    process.wait(600)
 
 
+@pytest.mark.usefixtures("server")  # and its patience
 def test_forks_end_with_their_server_and_new_processes_take_their_place(tmp_path: Path) -> None:
     with fork_server() as starter:
         child = fork_of(starter, "signal:pause")
-    assert child.wait(60) == -signal.SIGKILL
+    assert child.wait(600) == -signal.SIGKILL
     assert isinstance(starter, Forks)
     assert not Path(starter.path).exists()
     path = tmp_path / "train.py"
@@ -95,6 +102,6 @@ def test_forks_end_with_their_server_and_new_processes_take_their_place(tmp_path
 
 def test_what_a_function_prints_comes_back_and_one_that_fails_is_said(server: Starter) -> None:
     assert isinstance(server, Forks)
-    assert b"Platform" in server.said("sysconfig:_main", 60)
+    assert b"Platform" in server.said("sysconfig:_main", 600)
     with pytest.raises(subprocess.CalledProcessError):
-        server.said("sysconfig:nothing", 60)
+        server.said("sysconfig:nothing", 600)

@@ -17,7 +17,10 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
 
     root = str(Path(__file__).resolve().parents[2])
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([f"{root}/src", root]))
-    made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    try:
+        made = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
+    except (OSError, RuntimeError) as error:  # its own time-outs are short
+        pytest.skip(f"Ray did not start on this machine: {error}")
     yield made
     import ray
 
