@@ -31,6 +31,9 @@ EXAMPLES: dict[str, str | None] = {
     "matmul.py": None,
 }
 
+#: What a script is called with where its own default would take minutes on a CPU.
+ARGUMENTS: dict[str, tuple[str, ...]] = {"matmul.py": ("2000",)}
+
 HEAD = """\
 # Which device the examples want
 
@@ -38,7 +41,13 @@ HEAD = """\
 Measured on the CPU below and predicted for four GPUs in a Colab host, by `python tools/summary_table.py`. "Level" means that the
 interval of the factor holds 1. The price of a finding and the gain of a remedy are simulations.
 """
-COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy |"
+INTRODUCTION = """\
+## Which device the examples want
+
+Measured on a CPU of {cores} cores and predicted for four GPUs in a Colab host ([how](docs/summary.md)); "level" means that the
+interval of the factor holds 1.
+"""
+COLUMNS = "| example | a step here | {gpus} | from which size on ({first}) | why ({first}) | first remedy ({first}) |"
 
 
 def main(chosen: list[str]) -> int:
@@ -65,6 +74,7 @@ def called(verb: str, example: str, *options: str) -> dict[str, Any]:
         file = pathlib.Path(folder) / "answer.json"
         gpus = [part for gpu in GPUS for part in ("--gpu", gpu)]
         call = [sys.executable, "-m", "breakeven", verb, f"examples/{example}", *gpus, *options, "-q", "--json", str(file)]
+        call += ["--", *ARGUMENTS[example]] if example in ARGUMENTS else []
         subprocess.run(call, cwd=ROOT, check=True, stdout=subprocess.DEVNULL, env={**os.environ})
         found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
         return found
@@ -104,7 +114,8 @@ def line(row: dict[str, Any], first: str) -> str:
     why, swept = row["why"], row["sweep"]
     size = (swept or {}).get("crossings", {}).get(first) or why["break_even"] or "–"
     cells = [
-        f"[{row['example'].removesuffix('.py')}](EXAMPLES/{row['example']})", f"{why['step_ms']['mid']:.3g} ms",
+        f"[{' '.join((row['example'].removesuffix('.py'), *ARGUMENTS.get(row['example'], ())))}](EXAMPLES/{row['example']})",
+        f"{why['step_ms']['mid']:.3g} ms",
         *(_verdict(v) for v in why["verdicts"]), size.replace("|", "¦"), f"`{why['finding']}`" if why["finding"] else "–",
         f"`{why['remedy']}`" if why["remedy"] else "–",
     ]  # fmt: skip
@@ -140,7 +151,8 @@ def in_readme(readme: str) -> str:
         readme = f"{head}{BEGIN}\n{END}\n\n{mark}{rest}"
     before, _, rest = readme.partition(BEGIN)
     _, _, after = rest.partition(END)
-    return f"{before}{BEGIN}\n{table().replace('EXAMPLES', 'examples')}{END}{after}"
+    cores = json.loads(DATA.read_text(encoding="utf-8"))["rows"][0]["why"]["cores"]
+    return f"{before}{BEGIN}\n{INTRODUCTION.format(cores=cores)}\n{table().replace('EXAMPLES', 'examples')}{END}{after}"
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """A sweep of made-up cells that keeps what is finished: run as a process of its own, so that a test can kill it.
 
-python -m tests.sweep.killed RUN NOTES COUNT
+python -m tests.sweep.killed RUN NOTES COUNT [ADDRESS]
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ import sys
 
 from breakeven import store
 from breakeven.sweep.engines.local import Local
-from breakeven.sweep.engines.task import Task
+from breakeven.sweep.engines.ray import Ray
+from breakeven.sweep.engines.task import Engine, Task
 from tests.sweep import work_items
 
 
-def main(folder: str, notes: str, count: int) -> None:
+def main(folder: str, notes: str, count: int, address: str | None = None) -> None:
     keys = [f"cell {n}" for n in range(count)]
-    engine = Local(2)
+    engine: Engine = Local(2) if address is None else Ray.at(address)
     with store.create(folder, "sweep", resume=True) as run:
         tasks = [Task(key, work_items.note, (notes, key.replace(" ", "-"))) for key in keys if not run.has(key)]
         for done in engine.run(tasks):
@@ -26,4 +27,4 @@ def main(folder: str, notes: str, count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), *sys.argv[4:])

@@ -69,7 +69,7 @@ def test_what_only_some_steps_hold_keeps_its_time_on_the_device_and_on_the_host(
     assert side is not None
     parameters, at = numbers(of, [r.values for r in rans]), places(of, [r.values for r in rans])
     rate = _rate(rans, gpu, here)
-    found = scaled(side, laws_of(side, parameters), at, gpu, rate)
+    found = scaled(side, laws_of(side, parameters), parameters, at, gpu, rate)
     for n, one in enumerate(rans):
         assert one.stream is not None
         costs = price_calls(one.stream.calls, gpu)

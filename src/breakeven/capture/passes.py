@@ -109,6 +109,8 @@ def _prepare(spec: ChildSpec, book: marks.Book, overlay: Overlay, is_user: Calla
 
     redirect.redirect_libraries(overlay)
     if spec.which == VIRTUAL:
+        if spec.request.threads is not None:
+            torch.set_num_threads(spec.request.threads)
         return _prepare_recording(spec, book, is_user)
     if spec.which == PROOF:
         return _prepare_proof(spec, book, is_user)

@@ -50,6 +50,7 @@ class CaptureRequest:
         synchronise: `MODULE:FUNCTION` called at each edge of a step in the `device` pass (a backend's `synchronise`).
         recorded: steps that the virtual pass records.
         patient: `seconds` says how long to measure and not how long the user waits: a busy machine gets the usual time-outs.
+        threads: that PyTorch uses in the recording pass, where several run side by side; None: its own choice.
         substitutions: values put in the place of expressions of the source, in the child only (a sweep's parameters).
     """
 
@@ -65,6 +66,7 @@ class CaptureRequest:
     recorded: int = 3
     substitutions: tuple[Substitution, ...] = ()
     patient: bool = False
+    threads: int | None = None
 
 
 @dataclass(frozen=True)

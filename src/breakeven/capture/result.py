@@ -36,12 +36,22 @@ class VirtualPass:
 
 @dataclass(frozen=True)
 class CaptureResult:
-    """Everything that was learned; a pass that was not run, or died before its first edge, is None."""
+    """Everything that was learned; a pass that was not run, or died before its first edge, is None.
+
+    Attributes:
+        cpu: the timing pass.
+        virtual: the recording pass.
+        device: the timing pass on a real accelerator.
+        warnings: what could not be done.
+        beside_s: processor time of the script's that this process's own counters do not hold: of forks of another process, and
+            of what the script left running.
+    """
 
     cpu: TimedPass | None = None
     virtual: VirtualPass | None = None
     device: TimedPass | None = None
     warnings: tuple[str, ...] = ()
+    beside_s: float = 0.0
 
     def error(self) -> BreakevenError | None:
         """What to tell the user where the capture did not go through; None: all went well."""

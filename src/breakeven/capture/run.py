@@ -14,6 +14,7 @@ from typing import Final
 from breakeven.capture import outcome, processes, target
 from breakeven.capture.request import CPU, DEVICE, VIRTUAL, CaptureRequest, ChildSpec, Plan, ScriptEnd, TimedPass
 from breakeven.capture.result import CaptureResult, VirtualPass
+from breakeven.capture.starting import Fresh, Starter
 from breakeven.capture.stdin import Stdin, take
 from breakeven.capture.stored import load_virtual
 from breakeven.errors import MissingExtra, NoAnswer
@@ -44,6 +45,7 @@ def capture(
     on_progress: Callable[[Progress], None] | None = None,
     after_timing: Callable[[], str | None] | None = None,
     timed: TimedPass | None = None,
+    starter: Starter | None = None,
 ) -> CaptureResult:
     """Run the script of a request under each of its passes.
 
@@ -57,6 +59,7 @@ def capture(
             returns is the backend's `synchronise` (as in the request) of an accelerator that is here: a script that names one is
             then timed on it as well.
         timed: an earlier timing pass of the same request, where only the recording is asked for now.
+        starter: how children are started; None: each as a new process.
 
     Raises:
         InputError: there is no such script, or it cannot be run as asked.
@@ -67,8 +70,8 @@ def capture(
     request = replace(request, target=found.name, cwd=request.cwd or os.getcwd())
     with processes.scratch_folder() as folder:
         stdin = take(folder)
-        runner = _Runner(folder, stdin, found, on_progress or (lambda progress: None))
-        return _passes(runner, request, after_timing, timed)
+        runner = _Runner(folder, stdin, found, on_progress or (lambda progress: None), starter or Fresh())
+        return replace(_passes(runner, request, after_timing, timed), beside_s=runner.beside_s)
 
 
 def _passes(
@@ -135,7 +138,9 @@ class _Runner:
     stdin: Stdin
     found: target.Target
     on_progress: Callable[[Progress], None]
+    starter: Starter
     interrupted: bool = False
+    beside_s: float = 0.0
 
     def timed(self, request: CaptureRequest, which: str, shown: bool) -> TimedPass:
         place = self._place(which)
@@ -167,11 +172,10 @@ class _Runner:
             ChildSpec(request, which, str(place), self.found.module, plan, installed=self.found.installed),
         )
         stdin = self.stdin.open()
-        with (place / "stderr").open("wb") as hidden:
-            child = subprocess.Popen(
-                processes.command(place), cwd=request.cwd, start_new_session=True,
-                stdin=stdin, stdout=2 if shown else subprocess.DEVNULL, stderr=None if shown else hidden,
-            )  # fmt: skip
+        with (place / "stderr").open("wb") as hidden, open(os.devnull, "wb") as nowhere:
+            child = self.starter.start(
+                place, request.cwd, stdin, 2 if shown else nowhere.fileno(), 2 if shown else hidden.fileno()
+            )
         if stdin is not None:
             os.close(stdin)
         try:
@@ -181,15 +185,13 @@ class _Runner:
             stopped = ScriptEnd("interrupted", "interrupted")
             processes.end(child)
         finally:
-            processes.sweep(child)
+            self.beside_s += processes.sweep(child)
             self.stdin.close()
         if stopped is None and child.returncode < 0:
             return ScriptEnd("killed", f"killed by {_signal_name(-child.returncode)}", 128 - child.returncode)
         return stopped
 
-    def _wait(
-        self, child: subprocess.Popen[bytes], request: CaptureRequest, which: str, place: Path, extra: float
-    ) -> ScriptEnd | None:
+    def _wait(self, child: processes.Child, request: CaptureRequest, which: str, place: Path, extra: float) -> ScriptEnd | None:
         began = time.monotonic()
         steps = 0
         while True:

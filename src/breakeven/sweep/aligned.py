@@ -17,12 +17,15 @@ import polars as pl
 from numpy.typing import NDArray
 
 from breakeven.costs.calls import operations
-from breakeven.costs.works import Work, works
+from breakeven.costs.works import Operation, Work, works
+from breakeven.sweep.launches import Varied, varied
 from breakeven.sweep.shared_rows import Step, common, where
 from breakeven.timeline import OpStream, edit, schema
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
+
+_Call = tuple[Operation, tuple[Work, ...]]
 
 _NO_ROWS: Final = np.zeros(0, dtype=np.int64)
 
@@ -53,6 +56,7 @@ class Aligned:
         row: row of the step that each entry belongs to, shape (e,).
         kernel: which kernel the entry is, shape (e,).
         odd: rows whose kernels differ in kind between cells.
+        varied: rows whose kernels differ in how many launches they take.
     """
 
     step: OpStream
@@ -61,6 +65,7 @@ class Aligned:
     row: Ints
     kernel: Ints
     odd: tuple[int, ...]
+    varied: tuple[Varied, ...] = ()
 
     @property
     def partly(self) -> bool:
@@ -99,7 +104,7 @@ def aligned(streams: Sequence[OpStream]) -> Aligned | None:
         cells = _in_common(streams, parts)
     if not cells:
         return None
-    per_cell = [_works(cell.stream, cell.shared) for cell in cells]
+    per_cell = [_calls(cell.stream, cell.shared) for cell in cells]
     return _side_by_side(_alone(cells[0].stream, cells[0].shared[0]), cells, per_cell)
 
 
@@ -143,24 +148,27 @@ def _alone(stream: OpStream, rows: Ints) -> OpStream:
     return replace(one, rows=numbered, steps=1)
 
 
-def _works(stream: OpStream, steps: Sequence[Ints]) -> list[list[tuple[Work, ...]]]:
-    """Kernels of each row of each step."""
+def _calls(stream: OpStream, steps: Sequence[Ints]) -> list[list[_Call]]:
+    """Each row of each step: its call, and its kernels."""
     ops, devices = operations(stream.calls), stream.calls[schema.CALL_DEVICE.name].to_list()
     call = edit.column(stream, schema.ROW_CALL)
     found = [works(op)[0] if d != "cpu" or op.name.startswith("copy::") else () for op, d in zip(ops, devices, strict=True)]
-    return [[found[c] for c in call[rows]] for rows in steps]
+    return [[(ops[c], found[c]) for c in call[rows]] for rows in steps]
 
 
-def _side_by_side(step: OpStream, recordings: tuple[Recording, ...], cells: list[list[list[tuple[Work, ...]]]]) -> Aligned:
+def _side_by_side(step: OpStream, recordings: tuple[Recording, ...], cells: list[list[list[_Call]]]) -> Aligned:
     known: dict[tuple[object, ...], int] = {}
     kernels: list[Kernel] = []
-    rows, which, odd = [], [], []
+    rows, which, odd, more = [], [], [], []
+    backward = edit.phases(step) == schema.Phase.BACKWARD
     for row in range(len(step)):
-        each = [[one[row] for one in cell] for cell in cells]
+        each = [[one[row][1] for one in cell] for cell in cells]
         kinds = {tuple(_kind(w) for w in one) for cell in each for one in cell}
         if len(kinds) > 1:
             odd.append(row)
             continue
+        if len({tuple(w.kernels for w in one) for cell in each for one in cell}) > 1:
+            more.append(varied(row, bool(backward[row]), [[one[row][0] for one in cell] for cell in cells]))
         for at, like in enumerate(each[0][0]):
             sizes = np.array([np.mean([_sizes(one[at]) for one in cell], axis=0) for cell in each])
             name = (_kind(like), sizes.tobytes())
@@ -170,12 +178,12 @@ def _side_by_side(step: OpStream, recordings: tuple[Recording, ...], cells: list
             rows.append(row)
             which.append(known[name])
     return Aligned(
-        step, recordings, tuple(kernels), np.array(rows, dtype=np.int64), np.array(which, dtype=np.int64), tuple(odd)
+        step, recordings, tuple(kernels), np.array(rows, dtype=np.int64), np.array(which, dtype=np.int64), tuple(odd), tuple(more)
     )  # fmt: skip
 
 
 def _kind(work: Work) -> tuple[object, ...]:
-    return work.op, tuple(c for c, _ in work.sizes), work.dtype, work.direction, work.kernels, work.spread
+    return work.op, tuple(c for c, _ in work.sizes), work.dtype, work.direction, work.spread
 
 
 def _sizes(work: Work) -> list[int]:

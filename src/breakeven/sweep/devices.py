@@ -137,3 +137,31 @@ class Powers:
         if parameters.shape[1] > 1:
             columns.append(product)
         return np.concatenate(columns, axis=1)
+
+
+@dataclass(frozen=True)
+class Either:
+    """Arithmetic and traffic, and beside them the parameters' powers: a CPU also takes time by what neither says.
+
+    The memory of a large tensor is handed back to the system and faulted in again, step by step, in some cells and not in others
+    (a factor of 1.8 was measured between neighbours); it goes with the batch more than with the traffic.
+    """
+
+    work: Work
+
+    def __call__(self, parameters: Floats) -> Floats:
+        """Shape (m, f)."""
+        return np.concatenate([self.work(parameters), Powers()(parameters)[:, 1:]], axis=1)
+
+
+def features_of(work: Work | None, parameters: Floats) -> Features:
+    """What a CPU's time may be made of: as much as the timed cells can tell apart.
+
+    Args:
+        work: arithmetic and traffic; None: no law of sizes is known.
+        parameters: of the timed cells, shape (n, d).
+    """
+    if work is None:
+        return Powers()
+    both = Either(work)
+    return both if len(parameters) > both(parameters[:1]).shape[1] else work

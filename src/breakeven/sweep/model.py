@@ -9,15 +9,16 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from breakeven.costs.calls import CallCosts, price_calls
-from breakeven.costs.host import HostRate, host_rate, times_at
+from breakeven.costs.calls import CallCosts, operations, price_calls
+from breakeven.costs.host import HostRate, cpu_split, host_rate, times_at
+from breakeven.costs.works import works
 from breakeven.diagnose.pricing import Pricing
 from breakeven.machine.records import Cpu, Gpu, Host
 from breakeven.results.records import Interval
 from breakeven.results.swept import LawCheck
 from breakeven.sweep.aligned import Aligned, aligned
 from breakeven.sweep.design import places
-from breakeven.sweep.devices import Between, Device, Features, Powers, Work, measured, predicted
+from breakeven.sweep.devices import Between, Device, Powers, Work, features_of, measured, predicted
 from breakeven.sweep.grid import Grid
 from breakeven.sweep.laws import law
 from breakeven.sweep.names.found import Value
@@ -84,15 +85,16 @@ def model(grid: Grid, rans: Sequence[Ran], machine: Machine, *, draws: int = 200
     """
     fitted = [r for r in rans if r.stream is not None and r.step_ms is not None] or [r for r in rans if r.stream is not None]
     held = [r for r in rans if r.stream is not None and r not in fitted]
+    fitted.sort(key=lambda r: -_launches(r.stream))  # a row is simulated in the parts of the first: fewer would hide less
     side = aligned([r.stream for r in fitted if r.stream is not None]) if fitted else None
     laws = laws_of(side, numbers(grid, [r.values for r in fitted])) if side is not None else None
     if laws is not None and not laws.hold:
         side = laws = None
-    features: Features = Work(side, laws) if side is not None and laws is not None else Powers()
+    work = Work(side, laws) if side is not None and laws is not None else None
     devices: dict[str, Device] = {}
     how: dict[str, str] = {}
     checks: list[LawCheck] = []
-    on_cpu = _cpu(grid, rans, features, draws, seed)
+    on_cpu = _cpu(grid, rans, work, draws, seed)
     if on_cpu is not None:
         devices[CPU] = on_cpu
         checks.append(_cpu_check(on_cpu, laws))
@@ -103,13 +105,22 @@ def model(grid: Grid, rans: Sequence[Ran], machine: Machine, *, draws: int = 200
     return Model(grid, devices, how, _batch(grid, rans), tuple(checks), len(side.kernels) if side else None)
 
 
-def _cpu(grid: Grid, rans: Sequence[Ran], features: Features, draws: int, seed: int) -> Between | None:
+def _launches(stream: OpStream | None) -> int:
+    """Launches of a recording."""
+    if stream is None:
+        return 0
+    each = np.array([sum(work.kernels * work.count for work in works(op)[0]) for op in operations(stream.calls)])
+    return int(each[edit.column(stream, schema.ROW_CALL)].sum())
+
+
+def _cpu(grid: Grid, rans: Sequence[Ran], work: Work | None, draws: int, seed: int) -> Between | None:
     timed = [r for r in rans if r.step_ms is not None]
     if not timed:
         return None
     cells = [r.values for r in timed]
     steps = [r.step_ms for r in timed if r.step_ms is not None]
-    return measured(features, numbers(grid, cells), places(grid, cells), steps, draws, seed)
+    parameters = numbers(grid, cells)
+    return measured(features_of(work, parameters), parameters, places(grid, cells), steps, draws, seed)
 
 
 def _gpu(
@@ -125,7 +136,8 @@ def _gpu(
 
     found: Device | None = None
     if side is not None and laws is not None:
-        found = scaled(side, laws, places(grid, [r.values for r in fitted]), gpu, rate, draws=draws, seed=seed)
+        cells = [r.values for r in fitted]
+        found = scaled(side, laws, numbers(grid, cells), places(grid, cells), gpu, rate, draws=draws, seed=seed)
         kind = "exact sizes" if laws.exact else "approximate sizes"
         check = _gpu_check(grid, gpu, found, held, f"{kind} of what all steps share" if side.partly else kind, pricing)
         if check.holds is not False:
@@ -182,9 +194,22 @@ def _cpu_check(found: Between, laws: Laws | None) -> LawCheck:
 
 
 def _rate(fitted: Sequence[Ran], gpu: Gpu, machine: Machine) -> HostRate:
-    """The host's rate: the middle one of what the cells say."""
+    """The host's rate: the middle one of what the cells say.
+
+    How much of the recorded pauses is the script's own is asked of those cells alone that can tell: a recording that was
+    disturbed, or that was not timed, would have its pauses counted in full.
+    """
     rates = [_rate_of(r.stream, r.step_ms, gpu, machine) for r in fitted if r.stream is not None]
-    return sorted(rates, key=lambda rate: rate.framework)[len(rates) // 2]
+    middle = sorted(rates, key=lambda rate: rate.framework)[len(rates) // 2]
+    told = [
+        rate.pause_share for rate, r in zip(rates, (r for r in fitted if r.stream is not None), strict=True)
+        if r.step_ms is not None and r.stream is not None and _has_pauses(r.stream, gpu, rate)
+    ]  # fmt: skip
+    return replace(middle, pause_share=float(np.median(told))) if told else middle
+
+
+def _has_pauses(stream: OpStream, gpu: Gpu, rate: HostRate) -> bool:
+    return float(cpu_split(stream, price_calls(stream.calls, gpu), rate.probed).pauses_ns.sum()) > 0
 
 
 def _rate_of(stream: OpStream, step: Interval | None, gpu: Gpu, machine: Machine) -> HostRate:

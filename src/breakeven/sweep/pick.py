@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from breakeven.sweep.design import chosen, places
 from breakeven.sweep.grid import Grid
 
-#: Cells that are run for one or two numeric parameters: the ends, and what lies between them.
+#: Cells that are run for one numeric parameter: the ends, and what lies between them; for more: the corners, the middle, and what
+#: lies between those. A CPU's times follow no law exactly (caches, page faults), so that more of them say more.
 LEAST: Final = 5
+LEAST_OF_SEVERAL: Final = 9
+#: Cells that are recorded of each choice of words: sizes follow laws exactly, and so many show them.
+RECORDED: Final = 5
 
 
 @dataclass(frozen=True)
@@ -33,7 +39,8 @@ def wanted(grid: Grid) -> int:
     words = 1
     for axis in grid.axes:
         words *= 1 if axis.is_number else len(axis.values)
-    return words * (max(LEAST, 2**numeric + 1) if numeric else 1)
+    least = LEAST if numeric == 1 else LEAST_OF_SEVERAL
+    return words * (max(least, 2**numeric + 1) if numeric else 1)
 
 
 def pick(
@@ -56,15 +63,26 @@ def pick(
     measured = chosen(grid, most, failed | long, have) if more else have
     further = chosen(grid, len(measured) + 1, failed | long, measured)
     held = tuple(at for at in further if at not in measured) if len(measured) > 2 else ()
-    return Pick(measured, (*measured, *held[:1]))
+    recorded = measured if count or len(measured) == len(grid.cells) else _few(grid, measured)
+    return Pick(measured, (*recorded, *held[:1]))
+
+
+def _few(grid: Grid, measured: tuple[int, ...]) -> tuple[int, ...]:
+    """Of each choice of words the first that were chosen, which lie farthest apart."""
+    groups, _ = _groups(grid)
+    counted: Counter[int] = Counter()
+    out = []
+    for at in measured:
+        counted[int(groups[at])] += 1
+        if counted[int(groups[at])] <= RECORDED:
+            out.append(at)
+    return tuple(out)
 
 
 def first(grid: Grid) -> tuple[int, ...]:
     """Cells to begin with where not all can be run for certain: of each choice of words the smallest, and the middle."""
-    at = places(grid)
-    words = [i for i, axis in enumerate(grid.axes) if not axis.is_number]
+    groups, at = _groups(grid)
     numbers = [i for i, axis in enumerate(grid.axes) if axis.is_number]
-    groups = np.unique(at[:, words], axis=0, return_inverse=True)[1].ravel() if words else np.zeros(len(at), dtype=np.int64)
     out: list[int] = []
     for group in range(int(groups.max()) + 1):
         mine = np.flatnonzero(groups == group)
@@ -72,3 +90,12 @@ def first(grid: Grid) -> tuple[int, ...]:
             apart = np.abs(at[mine][:, numbers] - place).sum(axis=1)
             out.append(int(mine[int(np.argmin(np.round(apart, 9)))]))
     return tuple(dict.fromkeys(out))
+
+
+def _groups(grid: Grid) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Which choice of words each cell belongs to, and where cells lie."""
+    at = places(grid)
+    words = [i for i, axis in enumerate(grid.axes) if not axis.is_number]
+    if not words:
+        return np.zeros(len(at), dtype=np.int64), at
+    return np.unique(at[:, words], axis=0, return_inverse=True)[1].ravel().astype(np.int64), at

@@ -19,6 +19,7 @@ from breakeven.simulate.arrays import step_ns
 from breakeven.simulate.draws import Factors, call_factors
 from breakeven.simulate.schedule import Schedule, schedule
 from breakeven.sweep.aligned import Aligned, Kernel, Recording
+from breakeven.sweep.launches import Launches, launches
 from breakeven.sweep.laws import LOOSE, Law, law
 from breakeven.sweep.positive import shares
 from breakeven.timeline import schema
@@ -28,7 +29,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Cells that get draws of their own; the others of a large grid take the relative draws of the nearest of these.
-MOST_DRAWN: Final = 96
+MOST_DRAWN: Final = 64
 #: Cells priced in one table.
 BLOCK: Final = 512
 
@@ -39,11 +40,13 @@ class Laws:
 
     Attributes:
         laws: of each kernel, one law for each column.
+        launches: of the rows that are issued in more launches in one cell than in another.
         exact: every size follows exactly.
         error: the largest log error of an approximate one.
     """
 
     laws: tuple[tuple[Law, ...], ...]
+    launches: tuple[Launches, ...] = ()
 
     @property
     def exact(self) -> bool:
@@ -71,7 +74,8 @@ def laws_of(aligned: Aligned, parameters: Floats) -> Laws:
             known[name] = law(sizes, parameters)
         return known[name]
 
-    return Laws(tuple(tuple(of(column) for column in kernel.sizes.T) for kernel in aligned.kernels))
+    laws = tuple(tuple(of(column) for column in kernel.sizes.T) for kernel in aligned.kernels)
+    return Laws(laws, launches(aligned.varied, parameters))
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Scaled:
         log_sigma: uncertainty of the host's framework part.
         odd_ns: of each recorded cell, low, mid, high time of the odd rows, shape (3, n, odd).
         apart_ns: the same of what only some cells have, by the shared row that it is counted to, shape (3, n, rows).
+        left: of each recorded cell, log of its kernels' time over what approximate laws make of it, shape (n,).
         draws: worlds.
         seed: of the worlds.
     """
@@ -115,6 +120,7 @@ class Scaled:
     apart_ns: Floats
     draws: int
     seed: int
+    left: Floats
 
     def steps(self, parameters: Floats, at: Floats) -> Steps:
         """The steps at other values.
@@ -126,10 +132,11 @@ class Scaled:
         blocks = [slice(a, a + BLOCK) for a in range(0, len(parameters), BLOCK)]
         priced = [self._rows_ns(parameters[b], at[b]) for b in blocks]
         near = [shares(at[b], self.at) for b in blocks]
-        mid = np.concatenate([self._middle(p[1], n) for p, n in zip(priced, near, strict=True)])
+        issued = [self._issue_ns(parameters[b], n) for b, n in zip(blocks, near, strict=True)]
+        mid = np.concatenate([self._middle(p[1], n, i) for p, n, i in zip(priced, near, issued, strict=True)])
         drawn = _spread_over(len(parameters), at)
-        rows, of = np.concatenate(priced, axis=1), np.concatenate(near)
-        relative = np.stack([self._draws(rows[:, c], of[c]) / mid[c] for c in drawn])
+        rows, of, issue = np.concatenate(priced, axis=1), np.concatenate(near), np.concatenate(issued)
+        relative = np.stack([self._draws(rows[:, c], of[c], issue[c]) / mid[c] for c in drawn])
         nearest = np.argmax(shares(at, at[drawn]), axis=1)
         return Steps(mid, mid[:, None] * relative[nearest])
 
@@ -151,6 +158,8 @@ class Scaled:
             out[:, :, list(self.aligned.odd)] += np.exp(np.einsum("mn,qno->qmo", shares(at, self.at), by_cell))
         if self.apart_ns.any():
             out += np.einsum("mn,qnr->qmr", shares(at, self.at), self.apart_ns)
+        if self.left.any():
+            out *= np.exp(shares(at, self.at) @ self.left)[:, None]
         return out
 
     def _kernels_ns(self, parameters: Floats) -> Floats:
@@ -166,18 +175,25 @@ class Scaled:
         found: Floats = np.nan_to_num(shaped) * wide * count[None] * NS_PER_US
         return found
 
-    def _middle(self, rows_ns: Floats, near: Floats) -> Floats:
+    def _issue_ns(self, parameters: Floats, near: Floats) -> Floats:
+        """Host time of each issue, shape (m, issues)."""
+        relative = near @ self.issue
+        for one in self.laws.launches:
+            relative[:, one.of.row] = one.relative(parameters)
+        return np.asarray(relative[:, self.plan.row] * self.issue_ns)
+
+    def _middle(self, rows_ns: Floats, near: Floats, issue: Floats) -> Floats:
         device = self._issues(rows_ns)
-        before, issue = (near @ self.before_ns)[:, self.plan.row], (near @ self.issue)[:, self.plan.row] * self.issue_ns
+        before = (near @ self.before_ns)[:, self.plan.row]
         host = _shared(before, self._first()) + np.rint(issue)
         return np.asarray(step_ns(self.plan, host.T.astype(np.int64), device.T) / NS_PER_MS)
 
-    def _draws(self, rows_ns: Floats, near: Floats) -> Floats:
+    def _draws(self, rows_ns: Floats, near: Floats, issue: Floats) -> Floats:
         factors = Factors.of(self.draws, self.seed)
         of_row = call_factors(_Rows(rows_ns, self._families()), factors)
         device = self._issues(rows_ns[1][None])[0][:, None] * of_row[self.plan.row]
         framework = np.exp(factors.framework * self.log_sigma)
-        before, issue = (near @ self.before_ns)[self.plan.row], (near @ self.issue)[self.plan.row] * self.issue_ns
+        before = (near @ self.before_ns)[self.plan.row]
         host = _shared(before, self._first())[:, None] + issue[:, None] * framework
         return np.asarray(step_ns(self.plan, np.rint(host).astype(np.int64), np.rint(device).astype(np.int64)) / NS_PER_MS)
 
@@ -211,7 +227,7 @@ class _Rows:
 
 
 def scaled(
-    aligned: Aligned, laws: Laws, at: Floats, gpu: Gpu, rate: HostRate, *, draws: int = 200, seed: int = 0,
+    aligned: Aligned, laws: Laws, parameters: Floats, at: Floats, gpu: Gpu, rate: HostRate, *, draws: int = 200, seed: int = 0,
     costs: Callable[[pl.DataFrame, Gpu], CallCosts] = price_calls,
 ) -> Scaled:  # fmt: skip
     """Everything that does not depend on the cell, worked out once.
@@ -219,6 +235,7 @@ def scaled(
     Args:
         aligned: the recordings side by side.
         laws: of their sizes.
+        parameters: of their cells, shape (n, d).
         at: where their cells lie, shape (n, d).
         gpu: the device.
         rate: of the host that it sits in.
@@ -237,10 +254,25 @@ def scaled(
     own = np.stack([_mean(host.before_ns, cell) + more.host_ns for (cell, host), more in zip(pairs, apart, strict=True)])
     issue = np.stack([_mean(host.issue_ns, cell) for cell, host in pairs])
     relative = np.where(issue[:1] > 0, issue / np.maximum(issue[:1], 1e-9), 1.0)
-    return Scaled(
+    found = Scaled(
         aligned, laws, gpu, first, plan.issue_ns.astype(np.float64), relative, own, at, _log_sigma(hosts), odd,
-        np.stack([more.device_ns for more in apart], axis=1), draws, seed,
+        np.stack([more.device_ns for more in apart], axis=1), draws, seed, np.zeros(len(at)),
     )  # fmt: skip
+    return found if laws.exact else replace(found, left=_left(found, parameters, each))
+
+
+def _left(found: Scaled, parameters: Floats, costs: Sequence[CallCosts]) -> Floats:
+    """What approximate laws leave over at the cells that they were found from: it is carried to the cells around."""
+    said = found.device_ms(parameters, found.at)
+    own = [_device_ms(cell, cost) for cell, cost in zip(found.aligned.cells, costs, strict=True)]
+    return np.asarray(np.log(np.maximum(own, 1e-9) / np.maximum(said, 1e-9)))
+
+
+def _device_ms(cell: Recording, costs: CallCosts) -> float:
+    """Kernels of one step of a recording: the mean of those that are laid side by side."""
+    call = cell.stream.rows[schema.ROW_CALL.name].to_numpy()
+    rows = np.concatenate([*cell.shared, *cell.apart])
+    return float(np.nan_to_num(costs.device_ns[1])[call[rows]].sum()) / len(cell.shared) / NS_PER_MS
 
 
 def _mean(rows_ns: Floats, cell: Recording) -> Floats:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 
 import msgspec
 
+from breakeven.capture.starting import Forks, Starter
 from breakeven.machine.cores import usable_cores
 from breakeven.machine.records import Cpu
 from breakeven.measure.disturbance import Moment, busy_machine, now
@@ -35,11 +37,12 @@ class _Beside(msgspec.Struct):
     accelerator: str | None = None
 
 
-def probed(since: Moment | None = None) -> Probed:
+def probed(since: Moment | None = None, starter: Starter | None = None) -> Probed:
     """What is here, asked of a child now.
 
     Args:
         since: the moment at which something began to be timed (`measure.disturbance.now`), which ends here; None: nothing was.
+        starter: how the child is started; None: as a new process.
     """
     busy = busy_machine(since, now())
     said = (
@@ -47,9 +50,8 @@ def probed(since: Moment | None = None) -> Probed:
         if busy
         else ()
     )
-    call = [sys.executable, "-m", "breakeven.measure.probe"]
     try:
-        told = subprocess.run(call, capture_output=True, timeout=PATIENCE_S, check=True, stdin=subprocess.DEVNULL).stdout
+        told = _told(starter)
         return Probed(msgspec.json.decode(told, type=Cpu), msgspec.json.decode(told, type=_Beside).accelerator, said)
     except (OSError, subprocess.SubprocessError, msgspec.DecodeError):
         cores = usable_cores()
@@ -57,7 +59,15 @@ def probed(since: Moment | None = None) -> Probed:
         return Probed(Cpu("unknown", cores, cores), doubts=(*said, doubt))
 
 
-def probed_cpu(since: Moment | None = None) -> tuple[Cpu, tuple[str, ...]]:
+def _told(starter: Starter | None) -> bytes:
+    if isinstance(starter, Forks):
+        with suppress(OSError):  # the server has ended
+            return starter.said("breakeven.measure.probe:main", PATIENCE_S)
+    call = [sys.executable, "-m", "breakeven.measure.probe"]
+    return subprocess.run(call, capture_output=True, timeout=PATIENCE_S, check=True, stdin=subprocess.DEVNULL).stdout
+
+
+def probed_cpu(since: Moment | None = None, starter: Starter | None = None) -> tuple[Cpu, tuple[str, ...]]:
     """The CPU as measured now, and a warning where it could not be measured, or where what was timed since then was disturbed."""
-    found = probed(since)
+    found = probed(since, starter)
     return found.cpu, found.doubts

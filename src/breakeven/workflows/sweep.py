@@ -16,6 +16,7 @@ import polars as pl
 
 from breakeven import __version__, store
 from breakeven.capture.request import CaptureRequest
+from breakeven.capture.starting import Starter, fork_server
 from breakeven.capture.target import resolve_own
 from breakeven.costs.host_model import host_model
 from breakeven.errors import InputError, Interrupted, NoAnswer, ScriptFailed
@@ -30,7 +31,6 @@ from breakeven.sweep.engines.task import Done, Engine, Task
 from breakeven.sweep.grid import Grid, grid
 from breakeven.sweep.job import Job, Recorded, Timed, record_cell, time_cell
 from breakeven.sweep.kept import Memory, Parts, get_block, get_recorded, get_timed, put_block, put_recorded, put_timed
-from breakeven.sweep.load import Load
 from breakeven.sweep.model import Machine
 from breakeven.sweep.names import bind
 from breakeven.sweep.names.found import Found, Kind
@@ -114,7 +114,8 @@ def sweep_of(request: SweepRequest, axes: Grid, bound: tuple[Found, ...], name: 
 
 def _swept(request: SweepRequest, asked: Asked, on_progress: OnProgress) -> SweepReport:
     engine = engine_of(request)
-    with closing(engine), _parts(request, asked) as parts:
+    with closing(engine), _parts(request, asked) as parts, _starter(request) as starter:
+        asked = replace(asked, job=replace(asked.job, starter=starter))
         try:
             report = run(asked, engine, parts, on_progress)
         except KeyboardInterrupt:
@@ -122,6 +123,16 @@ def _swept(request: SweepRequest, asked: Asked, on_progress: OnProgress) -> Swee
             raise Interrupted(f"interrupted: finished cells are kept{kept}" if kept else "interrupted") from None
         _finish(parts, report)
     return report
+
+
+@contextmanager
+def _starter(request: SweepRequest) -> Iterator[Starter | None]:
+    """How cells are started: quickly, unless most of them are finished."""
+    if request.resume:
+        yield None
+        return
+    with fork_server() as starter:
+        yield starter
 
 
 def ask(request: SweepRequest) -> Asked:
@@ -178,7 +189,7 @@ def engine_of(request: SweepRequest) -> Engine:
 
 def run(asked: Asked, engine: Engine, parts: Parts, on_progress: OnProgress) -> SweepReport:
     """Runs what is not finished yet, and answers."""
-    cpu, doubts = _machine(parts, on_progress)
+    cpu, doubts = _machine(parts, asked.job.starter, on_progress)
     host = find_host(asked.host or "this machine", cpu, host_model().dispatch_us)
     progress = _Progress(on_progress)
     chosen, timed = _timed(asked, engine, parts, progress)
@@ -189,13 +200,13 @@ def run(asked: Asked, engine: Engine, parts: Parts, on_progress: OnProgress) -> 
     return answer(asked, found, table, (*doubts, *progress.warnings), cpu)
 
 
-def _machine(parts: Parts, on_progress: OnProgress) -> tuple[Cpu, tuple[str, ...]]:
+def _machine(parts: Parts, starter: Starter | None, on_progress: OnProgress) -> tuple[Cpu, tuple[str, ...]]:
     if parts.has("machine"):
         said = parts.get("machine")
         return Cpu(**said["cpu"]), tuple(said["doubts"])
     on_progress("probing this machine")
     with measuring():
-        cpu, doubts = probed_cpu()
+        cpu, doubts = probed_cpu(starter=starter)
     parts.put("machine", {"cpu": asdict(cpu), "doubts": list(doubts)})
     return cpu, doubts
 
@@ -258,7 +269,7 @@ def _time(
         else:
             tasks.append(Task(key, time_cell, (asked.job, axes.cells[at]), exclusive=True))
     for done in progress.over("timing cells", engine.run(tasks), len(tasks)):
-        value: Timed = done.value if done.value is not None else Timed(None, Load(0.0, 0.0), done.error)
+        value: Timed = done.value if done.value is not None else Timed(None, None, done.error)
         put_timed(parts, done.key, value)
         timed[names[done.key]] = value
 

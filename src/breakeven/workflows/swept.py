@@ -117,7 +117,7 @@ def _ran(grid: Grid, at: int, timed: Timed | None, recorded: Recorded | None) ->
     stream = settled_stream(CaptureResult(cpu=passed, virtual=virtual))
     return Ran(
         at, cell, cell, ms, passed.batch if passed is not None else None, stream,
-        timed is not None and timed.load.disturbed,
+        timed is not None and timed.load is not None and timed.load.disturbed,
     )  # fmt: skip
 
 

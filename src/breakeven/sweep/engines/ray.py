@@ -1,7 +1,7 @@
 """The Ray engine: tasks on a cluster, placed by resource. A lost node's tasks run again elsewhere; finished ones never do.
 
 What measures takes every CPU of a node, so nothing of this sweep runs beside it; what needs an accelerator asks for Ray's type of
-it. Other people's jobs on the cluster are not ours to keep away: the check of the load tells (`sweep.load`).
+it. Other people's jobs on the cluster are not ours to keep away: the check of the load tells (`measure.disturbance`).
 """
 
 from __future__ import annotations
