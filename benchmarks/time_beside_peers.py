@@ -3,11 +3,12 @@
     python benchmarks/time_beside_peers.py [--rounds N] [--seconds S] [--size N] [--pairs N] [--results F]
 
 In each round each of the three measures once, in a changing order, each in a process of its own. Printed are each tool's median
-against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median;
-torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of the same kind for all, the bootstrap
-interval of the median of its samples. Then neighbouring runs of `breakeven time matmul` are compared (`--pairs`): do their
-intervals meet? With `--results` each round and run is kept in a file, and all that lie there are counted: several short runs
-add up.
+against breakeven's (the median over rounds), and its interval: as it gives it (breakeven: the 95 % interval of the median, with
+what it remembers of the spread of runs; torch.utils.benchmark: the interquartile range; pyperf: two standard deviations), and, of
+the same kind for all, the bootstrap interval of the median of one run's samples, at the level at which breakeven computes it.
+Then pairs of runs of `breakeven time matmul` are compared (`--pairs`): do their intervals meet? All runs remember each other in a
+folder of their own, and nothing from before. With `--results` each round and run is kept in a file, and all that lie there are
+counted: several short runs add up.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+from breakeven.measure.contestant import Patience
 from breakeven.stats import bootstrap_median
 
 SETUP = "import torch; torch.set_num_threads(1); x = torch.ones({n}, {n}); y = torch.ones({n}, {n})"
@@ -35,23 +37,29 @@ from torch.utils.benchmark import Timer
 m = Timer({stmt!r}, setup={setup!r}, num_threads=1).blocked_autorange(min_run_time={seconds})
 print(json.dumps([t * 1e3 for t in m.times]))
 """
-#: Each tool: median in ms, its own interval's width, samples in ms (or None where it keeps them to itself).
-Measured = tuple[float, float, list[float] | None]
+#: Each tool: median in ms, its own interval's width, width of the bootstrap interval of the median of its samples.
+Measured = tuple[float, float, float]
 
 
 def ours(setup: str, seconds: float, folder: Path) -> Measured:
-    """Median, width of the 95 % interval."""
-    call = ["-m", "breakeven", "time", "-c", STATEMENT, "--setup", setup, "--seconds", str(seconds), "--precision", "0.01"]
-    done = python([*call, "--json", "-"])
-    time = json.loads(done)["timings"][0]["call_ms"]
-    return time["mid"], time["high"] - time["low"], None
+    """Median, width of the 95 % interval. It never stops before the time is up."""
+    call = ["-m", "breakeven", "time", "-c", STATEMENT, "--setup", setup, "--seconds", str(seconds), "--precision", "0.0001"]
+    timing = json.loads(python([*call, "--json", "-"]))["timings"][0]
+    time, alone = timing["call_ms"], timing["this_run_ms"] or timing["call_ms"]
+    return time["mid"], time["high"] - time["low"], alone["high"] - alone["low"]
+
+
+def own_width(samples: list[float]) -> float:
+    """Width of the interval that breakeven would give for another tool's samples."""
+    found = bootstrap_median(samples, Patience().looked_level)
+    return found.high - found.low
 
 
 def torchs(setup: str, seconds: float, folder: Path) -> Measured:
     """Median, interquartile range."""
     times = json.loads(python(["-c", TORCH.format(stmt=STATEMENT, setup=setup, seconds=seconds)]))
     low, _, high = statistics.quantiles(times, n=4)
-    return statistics.median(times), high - low, times
+    return statistics.median(times), high - low, own_width(times)
 
 
 def pyperfs(setup: str, seconds: float, folder: Path) -> Measured:
@@ -65,7 +73,7 @@ def pyperfs(setup: str, seconds: float, folder: Path) -> Measured:
     import pyperf
 
     times = [value * 1e3 for value in pyperf.Benchmark.load(str(out)).get_values()]
-    return statistics.median(times), 2 * statistics.stdev(times), times
+    return statistics.median(times), 2 * statistics.stdev(times), own_width(times)
 
 
 TOOLS: dict[str, Callable[[str, float, Path], Measured]] = {
@@ -81,11 +89,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=3.0)
     parser.add_argument("--size", type=int, default=256)
-    parser.add_argument("--pairs", type=int, default=0)
+    parser.add_argument("--pairs", type=int, default=0, help="runs, less one")
     parser.add_argument("--results", type=Path)
     asked = parser.parse_args()
     rows: list[dict[str, Any]] = []
     with tempfile.TemporaryDirectory() as name:
+        os.environ["BREAKEVEN_HOME"] = str(asked.results.with_suffix(".home") if asked.results else Path(name) / "home")
         for _ in range(asked.rounds):
             keep(rows, one_round(SETUP.format(n=asked.size), asked.seconds, Path(name)), asked.results)
         for _ in range(asked.pairs + bool(asked.pairs)):
@@ -111,16 +120,15 @@ def one_round(setup: str, seconds: float, folder: Path) -> dict[str, Any]:
     random.shuffle(order)
     found = {}
     for tool in order:
-        mid, width, samples = TOOLS[tool](setup, seconds, folder)
-        alike = bootstrap_median(samples) if samples else None
-        found[tool] = [mid, width, width if alike is None else alike.high - alike.low]
+        found[tool] = list(TOOLS[tool](setup, seconds, folder))
     return found
 
 
-def matmul(seconds: float) -> dict[str, float]:
-    """One run of the built-in job."""
+def matmul(seconds: float) -> dict[str, Any]:
+    """One run of the built-in job: its interval, that of this run alone, and whether other processes were at work."""
     timing = json.loads(python(["-m", "breakeven", "time", "matmul", "--seconds", str(seconds), "--json", "-"]))["timings"][0]
-    return {end: float(timing["call_ms"][end]) for end in ("low", "mid", "high")}
+    busy = any(doubt["id"] == "busy_machine" for doubt in timing["doubts"])
+    return {**timing["call_ms"], "alone": timing["this_run_ms"] or timing["call_ms"], "busy": busy, "runs": timing["runs"]}
 
 
 def beside(rounds: list[dict[str, Any]]) -> None:
@@ -138,14 +146,23 @@ def beside(rounds: list[dict[str, Any]]) -> None:
         )
 
 
-def agreement(runs: list[dict[str, float]]) -> None:
-    """Neighbouring runs of breakeven: do their intervals meet?"""
-    pairs = list(pairwise(runs))
+def agreement(runs: list[dict[str, Any]]) -> None:
+    """Pairs of runs of breakeven, each two among those with as busy a machine: do their intervals meet?"""
+    pairs = [(a, b) for a, b in combinations(runs, 2) if a["busy"] == b["busy"]]
     if not pairs:
         return
-    met = sum(a["low"] <= b["high"] and b["low"] <= a["high"] for a, b in pairs)
+    met = sum(meet(a, b) for a, b in pairs)
+    alone = sum(meet(a["alone"], b["alone"]) for a, b in pairs)
     held = sum(a["low"] <= b["mid"] <= a["high"] or b["low"] <= a["mid"] <= b["high"] for a, b in pairs)
-    print(f"{met} of {len(pairs)} neighbouring pairs of runs have intervals that meet; in {held} one holds the other's median")
+    print(
+        f"{len(runs)} runs: {met} of {len(pairs)} pairs have intervals that meet ({met / len(pairs):.1%}), "
+        f"{alone} ({alone / len(pairs):.1%}) by what each run alone would have said; in {held} one holds the other's median"
+    )
+
+
+def meet(a: dict[str, float], b: dict[str, float]) -> bool:
+    """Whether two intervals have a value in common."""
+    return a["low"] <= b["high"] and b["low"] <= a["high"]
 
 
 def python(arguments: list[str]) -> str:

@@ -13,6 +13,12 @@ import pytest
 PATIENCE_S = 240
 
 
+@pytest.fixture(autouse=True)
+def _home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No memory of other runs."""
+    monkeypatch.setenv("BREAKEVEN_HOME", str(tmp_path / "home"))
+
+
 def run(*call: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         [sys.executable, "-m", "breakeven", *call], capture_output=True, text=True, timeout=PATIENCE_S, cwd=cwd,

@@ -120,6 +120,14 @@ def test_both_traps_are_seen_in_all_configurations_that_have_them_and_in_no_othe
     assert seen == {("not_synchronised", traps), ("first_call", traps)}
 
 
+def test_a_pause_that_meets_the_first_call_is_no_set_up() -> None:
+    case = drawn(800_195, traps=False)
+    trap = next(trap for trap in timed(case).traps if trap.id == "first_call")
+    assert trap.factor is not None
+    assert trap.factor > 1.5
+    assert not trap.caught
+
+
 def test_an_unsynchronised_stopwatch_would_have_read_the_launch() -> None:
     case = Case(Settings(), host_ns=20_000, kernels=1, kernel_ns=3_000_000, waits=False)
     timing = timed(case)

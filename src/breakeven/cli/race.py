@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from breakeven.cli.options import HTML_HELP, JSON_HELP, STDOUT, check_html, check_json, stdout_kept, write_html, write_json
-from breakeven.cli.racing import live
+from breakeven.cli.racing import also_to, live
 from breakeven.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,13 +49,14 @@ def command(
     from breakeven.workflows.race import RaceRequest, race
 
     request = RaceRequest(script, seconds, _devices(device or []), tuple(args or ()), mark, loss, vary, tuple(remedy or ()))
+    typed = shlex.join(_typed(request))
     with stdout_kept(json == STDOUT), live(sys.stderr, quiet) as (on_progress, on_report):
-        report = race(request, on_progress, on_report)
+        report = race(request, on_progress, also_to(html, typed, on_report))
     write_json(json, encode(report))
     if html is not None:
         from breakeven.report.html.race import race_page
 
-        write_html(html, lambda: race_page(report, shlex.join(_typed(request))))
+        write_html(html, lambda: race_page(report, typed))
     if json != STDOUT:
         show(lambda width, ascii_only: render_race(report, width, ascii_only), sys.stdout)
     return 0

@@ -1,13 +1,17 @@
-"""The live chart of a race: on standard error, where that is a terminal, redrawn after each turn."""
+"""The live chart of a race, redrawn after each turn: on standard error, where that is a terminal, and in the file of `--html`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, TextIO
+from time import monotonic
+from typing import TYPE_CHECKING, Final, TextIO
 
 if TYPE_CHECKING:
     from breakeven.results.race import RaceReport
+
+#: Seconds between two versions of the page.
+_REFRESH_S: Final = 2
 
 Tell = Callable[[str], None]
 Draw = Callable[["RaceReport"], None]
@@ -43,3 +47,22 @@ def live(stream: TextIO, quiet: bool) -> Iterator[tuple[Tell, Draw]]:
             shown.update(render_race(report, console.width, not encodes(stream)), refresh=True)
 
         yield tell, draw
+
+
+def also_to(html: str | None, command: str, draw: Draw, clock: Callable[[], float] = monotonic) -> Draw:
+    """What draws the answer so far in the file of `--html` too, every other second at most; browsers read it again themselves."""
+    if html is None:
+        return draw
+    from breakeven.cli.options import write_html
+    from breakeven.report.html.race import race_page
+
+    due = clock()
+
+    def both(report: RaceReport) -> None:
+        nonlocal due
+        draw(report)
+        if clock() >= due:
+            write_html(html, lambda: race_page(report, command, refresh_s=_REFRESH_S))
+            due = clock() + _REFRESH_S
+
+    return both

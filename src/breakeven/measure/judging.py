@@ -120,5 +120,6 @@ def _first_call(reading: Reading, honest_ms: float) -> Trap:
     first = reading.first_ns
     usual, most = median(steady), max(steady)
     enough = len(reading.alone_ns) > 1
-    caught = enough and first > _SET_UP * usual and first > _ABOVE_ALL * most
+    pause = max(reading.batch_ns) - median(reading.batch_ns)  # what else took the machine meanwhile may have met the first call
+    caught = enough and first > _SET_UP * usual and first > _ABOVE_ALL * most and first - usual > pause
     return Trap("first_call", first / NS_PER_MS, first / NS_PER_MS / honest_ms if honest_ms else None, caught)

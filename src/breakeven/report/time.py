@@ -73,7 +73,17 @@ def _timing(timing: Timing, paper: Paper) -> Iterator[RenderableType]:
         f"{percentage(timing.level)} interval {_range(timing.call_ms)}; {timing.samples} batches of {timing.calls}, after "
         f"{timing.warmup_calls} calls of warm-up; ended: {how}", style="dim", indent=2,
     )  # fmt: skip
+    if timing.this_run_ms is not None:
+        yield paper.text(_between(timing, timing.this_run_ms), style="dim", indent=2)
     yield _facts(timing, paper)
+
+
+def _between(timing: Timing, own: Interval) -> str:
+    wider = timing.call_ms is not None and (timing.call_ms.low < own.low or timing.call_ms.high > own.high)
+    if not wider:
+        return f"{timing.runs} runs on this machine lie no further apart than that"
+    apart = f"{timing.runs} runs on this machine lie further apart, and the interval holds that"
+    return f"this run alone would say ±{_spread(own)}; {apart}"
 
 
 def _facts(timing: Timing, paper: Paper) -> RenderableType:

@@ -41,7 +41,7 @@ def watch_line(seen: Watched, width: int = _LINE, ascii_only: bool = False) -> s
 def render_watch(seen: Watched, width: int = 80, ascii_only: bool = False) -> RenderableType:
     """What was seen, with every finding and its lines."""
     paper = Paper(max(LEAST_WIDTH, min(width, MOST_WIDTH)), ascii_only)
-    parts: list[RenderableType] = [paper.text(_head(seen), style="bold")]
+    parts: list[RenderableType] = [paper.text(head(seen), style="bold")]
     if seen.step_ms is not None:
         table = Table.grid(padding=(0, 2, 0, 0))
         for part in sorted(seen.parts, key=lambda part: -part.ms):
@@ -52,7 +52,7 @@ def render_watch(seen: Watched, width: int = 80, ascii_only: bool = False) -> Re
         parts.append(table)
     for finding in seen.findings:
         parts.append(paper.text(f"{finding.id}: {finding.sentence}", style="yellow"))
-        parts += [paper.text(_where(site), indent=2, style="dim") for site in finding.sites]
+        parts += [paper.text(where(site), indent=2, style="dim") for site in finding.sites]
     return Group(*parts)
 
 
@@ -65,14 +65,15 @@ def watch_html(seen: Watched) -> str:
     )
     found = "".join(
         f"<li><b>{_safe(f.id)}</b>: {_safe(f.sentence)}"
-        + "".join(f"<br><code>{_safe(_where(s))}</code>" for s in f.sites)
+        + "".join(f"<br><code>{_safe(where(s))}</code>" for s in f.sites)
         + "</li>"
         for f in seen.findings
     )
-    return f"<p><b>{_safe(_head(seen))}</b></p><table>{rows}</table>" + (f"<ul>{found}</ul>" if found else "")
+    return f"<p><b>{_safe(head(seen))}</b></p><table>{rows}</table>" + (f"<ul>{found}</ul>" if found else "")
 
 
-def _head(seen: Watched) -> str:
+def head(seen: Watched) -> str:
+    """Steps, device, and what one takes, in a sentence."""
     if seen.step_ms is None:
         return f"{seen.steps} steps: too few to say what one takes"
     first = f"; the first took {duration(seen.first_ms)}" if seen.first_ms is not None else ""
@@ -80,7 +81,8 @@ def _head(seen: Watched) -> str:
     return f"{seen.steps} steps on {seen.device}: {duration(seen.step_ms.mid)} each, {measured(seen.step_ms)}{first}{how}"
 
 
-def _where(site: Site) -> str:
+def where(site: Site) -> str:
+    """A line of the user's, as pages name it."""
     return f"{shorten_path(site.file, _PATH)}:{site.line}  {site.text}"
 
 

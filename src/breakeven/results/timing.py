@@ -65,7 +65,8 @@ class Timing:
         name: of the contestant, as the page shows it.
         device: as PyTorch calls it.
         device_name: as its driver calls it.
-        call_ms: median time of a call where calls follow each other, with its interval of level `level`; None: it failed.
+        call_ms: median time of a call where calls follow each other, with its interval of level `level`; None: it failed. Where
+            earlier runs on this machine tell how far runs lie apart, the interval holds that too.
         alone_ms: a call by itself, waited for: what a person sees who makes one; None: not measured.
         level: of the interval.
         samples: batches that were timed.
@@ -79,6 +80,8 @@ class Timing:
         epoch_energy_j: the same of an epoch, where the job knows how many calls make one.
         against: how many times as long it takes as the first contestant, batch by batch; None: it is the first.
         error: why there is no number.
+        this_run_ms: the same with the interval of this run alone; None: too few earlier runs to tell how far they lie apart.
+        runs: runs on this device and machine, this one included, that tell it.
     """
 
     name: str
@@ -98,6 +101,8 @@ class Timing:
     epoch_energy_j: float | None = None
     against: Interval | None = None
     error: str | None = None
+    this_run_ms: Interval | None = None
+    runs: int = 0
 
 
 @dataclass(frozen=True)

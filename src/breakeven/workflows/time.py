@@ -18,6 +18,7 @@ from breakeven.errors import NoAnswer
 from breakeven.measure.request import ANSWER, FUNCTION, PROGRESS, REQUEST, TimeRequest
 from breakeven.report.printing import Printing
 from breakeven.results.timing import TimeReport
+from breakeven.workflows.earlier import beside_earlier
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -48,7 +49,8 @@ def time_in_child(request: TimeRequest, on_progress: Callable[[str], None] = lam
         if not (place / ANSWER).exists():
             how = f"killed by signal {-child.returncode}" if child.returncode < 0 else f"exit code {child.returncode}"
             raise NoAnswer(f"the process that was timed ended without an answer ({how})")
-        return msgspec.json.decode((place / ANSWER).read_bytes(), type=TimeReport)
+        report = msgspec.json.decode((place / ANSWER).read_bytes(), type=TimeReport)
+    return beside_earlier(report, request)
 
 
 @dataclass(frozen=True, repr=False)
@@ -97,7 +99,8 @@ def time_here(
 
     names = (devices,) if isinstance(devices, str) else tuple(devices) if devices else _usual(function)
     name = getattr(function, "__name__", type(function).__name__)
-    return TimedHere(time_function(function, TimeRequest(name, FUNCTION, devices=names, seconds=seconds, precision=precision)))
+    request = TimeRequest(name, FUNCTION, devices=names, seconds=seconds, precision=precision)
+    return TimedHere(beside_earlier(time_function(function, request), request))
 
 
 def _usual(function: Callable[..., object]) -> tuple[str, ...]:

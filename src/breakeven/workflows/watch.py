@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Generic, TextIO, TypeVar
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
     from breakeven.measure.backends.protocol import Backend
     from breakeven.measure.watching.session import Session
+    from breakeven.workflows.watch_chart import WatchChart
 
 T = TypeVar("T")
 
@@ -29,9 +31,11 @@ class Watch(Printing, Generic[T]):
 
     width = 110
 
-    def __init__(self, values: Iterable[T] | None, every: float, stream: TextIO | None, session: Session) -> None:
+    def __init__(
+        self, values: Iterable[T] | None, every: float, stream: TextIO | None, session: Session, chart: WatchChart | None = None
+    ) -> None:
         self._values, self._every, self._stream = values, every, stream
-        self._session = session
+        self._session, self._chart = session, chart
         self._depth, self._drawn = 0, 0
 
     def __enter__(self) -> Watch[T]:
@@ -81,7 +85,9 @@ class Watch(Printing, Generic[T]):
         return watch_html(self.report)
 
     def look(self) -> None:
-        """Rewrite the live line."""
+        """Rewrite the live line, and the chart."""
+        if self._chart is not None:
+            self._chart.look(self.report)
         if self._stream is None or not _is_live(self._stream):
             return
         from breakeven.report.screen import encodes
@@ -94,6 +100,8 @@ class Watch(Printing, Generic[T]):
 
     def _close(self) -> None:
         """The last line, and the findings below it."""
+        if self._chart is not None:
+            self._chart.end(self.report)
         if self._stream is None:
             return
         from breakeven.report.screen import show
@@ -113,6 +121,7 @@ def watch(
     every: float = 1.0,
     stream: TextIO | None = sys.stderr,
     device: str | Backend | None = None,
+    chart: str | Path | None = None,
 ) -> Watch[T]:
     """Watch a loop: what a step takes, where it goes, on which device, and what is wrong.
 
@@ -125,9 +134,10 @@ def watch(
         every: seconds between two live lines.
         stream: where lines go; None: nowhere, ask the watch itself.
         device: name of the device; None: found by the optimizer's parameters.
+        chart: an HTML file with the loss against the wall clock, rewritten while the loop runs; None: none.
 
     Raises:
-        InputError: there is no such device.
+        InputError: there is no such device, or the chart cannot be written.
         NoAnswer: it is not usable here.
 
     Example:
@@ -141,8 +151,16 @@ def watch(
     backend = find_backend(device) if isinstance(device, str) else device
     drawn: list[Watch[T]] = []
     session = Session(names, round(every * NS_PER_S), lambda: drawn[0].look(), backend, values)
-    drawn.append(Watch(values, every, stream, session))
+    drawn.append(Watch(values, every, stream, session, _chart(chart)))
     return drawn[0]
+
+
+def _chart(path: str | Path | None) -> WatchChart | None:
+    if path is None:
+        return None
+    from breakeven.workflows.watch_chart import WatchChart
+
+    return WatchChart(path)
 
 
 def _is_live(stream: TextIO) -> bool:

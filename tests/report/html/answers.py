@@ -13,7 +13,9 @@ from breakeven.results import Interval
 from breakeven.results.compared import Change, CompareReport
 from breakeven.results.proof import Difference, Equality, FixReport, Proof, Race, Tried
 from breakeven.results.race import Racer, RaceReport
+from breakeven.results.records import Finding, Share, Site
 from breakeven.results.swept import Cell, CellDevice, Cost, Crossing, LawCheck, Payback, SweepReport, SweptParameter
+from breakeven.results.watching import Watched
 from tests.report.html.pages import EVIL
 
 BATCHES, HIDDEN = (16, 32, 64, 128, 256, 512, 1024), (32, 128, 512)
@@ -142,6 +144,18 @@ def _racer(device: str, iterations: int, speed: float) -> Racer:
         Interval(end - 0.02, end, end + 0.02),
         next((a for a, v in zip(at, loss, strict=True) if v <= 1.42), None),
     )
+
+
+#: Seconds and loss of a watched loop.
+POINTS = tuple((float(at), 1.1 + 2.6 * math.exp(-0.1 * at)) for at in range(1, 60))
+
+
+def watched() -> Watched:
+    """A loop on a GPU with one finding."""
+    site = Site("train.py", 31, "took = time.perf_counter() - began")
+    finding = Finding("timing_bug", "cuda:0", "launch", None, "The clock is read before the device is done.", (site,))
+    parts = (Share("forward", 2.0, 0.4), Share("backward", 3.0, 0.6))
+    return Watched("cuda:0", 12_000, Interval(4.9, 5.0, 5.1), 900.0, parts, 60, 60.0, POINTS[-1][1], (finding,))
 
 
 def compare_answer() -> CompareReport:

@@ -11,6 +11,7 @@ from breakeven.report.html.compare import compare_page
 from breakeven.report.html.fix import fix_page
 from breakeven.report.html.race import race_page
 from breakeven.report.html.sweep import sweep_page
+from breakeven.report.html.watch import watch_page
 from tests.report.html import answers
 from tests.report.html.opened import opened
 from tests.report.html.walking import IDS, LOOKS, walk
@@ -24,6 +25,7 @@ PAGES = {
     "fix by race": lambda change: fix_page(change(answers.fix_by_race())),
     "race": lambda change: race_page(change(answers.race_answer())),
     "compare": lambda change: compare_page(change(answers.compare_answer())),
+    "watch": lambda change: watch_page(change(answers.watched()), answers.POINTS),
 }
 
 

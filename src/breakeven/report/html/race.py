@@ -15,23 +15,25 @@ _DIGITS = 4
 _ROWS = 20
 
 
-def race_page(report: RaceReport, command: str | None = None) -> bytes:
+def race_page(report: RaceReport, command: str | None = None, *, refresh_s: int | None = None) -> bytes:
     """The answer as a page, UTF-8.
 
     Args:
-        report: the answer.
+        report: the answer, or what is known of it so far.
         command: what was typed; None: as far as the answer tells.
+        refresh_s: seconds after which a browser reads the page again; None: the race is over.
     """
     drawn = [racer for racer in report.racers if racer.loss]
     return document(
         "race.html.j2", {"race": report if drawn else None}, report=report, title=f"breakeven race {report.script}",
         columns=COLUMNS[:-1], racers=[(cells_of(racer)[:-1], racer) for racer in report.racers], drawn=drawn,
-        curves=tuple(_curves(report)), notes=(*_failed(report), *report.warnings),
+        curves=tuple(curves(report)), notes=(*_failed(report), *report.warnings),
+        refresh_s=refresh_s,
         command=command or shlex.join(["breakeven", "race", report.script, "--seconds", f"{report.seconds:g}"]),
     )  # fmt: skip
 
 
-def _curves(report: RaceReport) -> Iterator[tuple[str, str, str]]:
+def curves(report: RaceReport) -> Iterator[tuple[str, str, str]]:
     """Device, time and loss of some points of each curve, the last one among them."""
     for racer in report.racers:
         points = list(zip(racer.at_s, racer.loss, strict=True))

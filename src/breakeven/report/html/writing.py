@@ -19,7 +19,7 @@ from breakeven.report.text import clean, without_steering
 
 _TEMPLATES = (
     "page.html.j2", "parts.html.j2", "why.html.j2", "trace.html.j2", "sweep.html.j2", "fix.html.j2", "race.html.j2",
-    "compare.html.j2", "fragment.html.j2",
+    "watch.html.j2", "compare.html.j2", "fragment.html.j2",
 )  # fmt: skip
 _SCRIPTS = ("numbers.js", "chart.js", "sizes.js", "race.js", "timeline.js", "start.js")
 _STYLE = "style.css"
