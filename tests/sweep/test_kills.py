@@ -92,7 +92,7 @@ def check_kills(tmp_path: Path, kills: Sequence[str], seed: int, cluster: Cluste
     done = 0
     for run, what in enumerate(kills):
         folder, notes = tmp_path / f"run{done}", tmp_path / f"notes{done}"
-        notes.mkdir(exist_ok=True)
+        notes.mkdir(parents=True, exist_ok=True)
         before = set(store.open(str(folder)).keys()) if folder.is_dir() else set()
         said = kill(folder, notes, random_, what, cluster)
         kept = store.open(str(folder))
