@@ -7,6 +7,7 @@ family, since the error of a formula repeats in every call that it prices; and a
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import sqrt
 from typing import Final
 
@@ -73,10 +74,6 @@ class Factors:
         random = np.random.default_rng([seed, 0])
         return cls(random.standard_normal(draws), random.standard_normal(draws), seed)
 
-    def of_family(self, family: str) -> Floats:
-        """A family's factor, shape (draws,), in standard deviations: by its name, whatever else is priced."""
-        return np.random.default_rng([self.seed, 1, *family.encode()]).standard_normal(len(self.framework))
-
 
 def step_ms(
     stream: OpStream, costs: CallPrices, host: HostSide, *, draws: int = 200, seed: int = 0, scale_log_sigma: float = 0.0
@@ -111,12 +108,24 @@ def call_factors(costs: CallPrices, factors: Factors) -> Floats:
     """
     low, mid, high = (np.maximum(part, 1e-3) for part in costs.device_ns)
     down, up = np.maximum(np.log(mid / low), 0) / Z90, np.maximum(np.log(high / mid), 0) / Z90
-    own = np.random.default_rng([factors.seed, 2]).standard_normal((len(mid), len(factors.framework)))
-    z = sqrt(1 - SHARED_VARIANCE) * own
-    for family in np.unique(costs.family):
-        z[costs.family == family] += sqrt(SHARED_VARIANCE) * factors.of_family(str(family))
+    z = _deviations(factors.seed, tuple(costs.family.tolist()), len(factors.framework))
     scaled: Floats = np.exp(z * np.where(z < 0, down[:, None], up[:, None]))
     return scaled
+
+
+@lru_cache(maxsize=1)  # the cells of a sweep ask for the same ones again and again
+def _deviations(seed: int, families: tuple[str, ...], draws: int) -> Floats:
+    """Each call's factor in standard deviations, its family's in it, shape (calls, draws)."""
+    family = np.array(families, dtype=np.str_)
+    z = sqrt(1 - SHARED_VARIANCE) * np.random.default_rng([seed, 2]).standard_normal((len(family), draws))
+    for name in np.unique(family):
+        z[family == name] += sqrt(SHARED_VARIANCE) * _of_family(seed, str(name), draws)
+    z.flags.writeable = False
+    return z
+
+
+def _of_family(seed: int, family: str, draws: int) -> Floats:
+    return np.random.default_rng([seed, 1, *family.encode()]).standard_normal(draws)
 
 
 def stretches(plan: Schedule) -> Schedule:

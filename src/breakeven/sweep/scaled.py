@@ -19,6 +19,7 @@ from breakeven.simulate.arrays import step_ns
 from breakeven.simulate.draws import Factors, call_factors
 from breakeven.simulate.schedule import Schedule, schedule
 from breakeven.sweep.aligned import Aligned, Kernel, Recording
+from breakeven.sweep.drawn import alike
 from breakeven.sweep.launches import Launches, launches
 from breakeven.sweep.laws import LOOSE, Law, law
 from breakeven.sweep.positive import shares
@@ -28,8 +29,6 @@ from breakeven.units import NS_PER_MS, NS_PER_US
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-#: Cells that get draws of their own; the others of a large grid take the relative draws of the nearest of these.
-MOST_DRAWN: Final = 64
 #: Cells priced in one table.
 BLOCK: Final = 512
 
@@ -134,10 +133,9 @@ class Scaled:
         near = [shares(at[b], self.at) for b in blocks]
         issued = [self._issue_ns(parameters[b], n) for b, n in zip(blocks, near, strict=True)]
         mid = np.concatenate([self._middle(p[1], n, i) for p, n, i in zip(priced, near, issued, strict=True)])
-        drawn = _spread_over(len(parameters), at)
         rows, of, issue = np.concatenate(priced, axis=1), np.concatenate(near), np.concatenate(issued)
+        drawn, nearest = alike(_regime(rows, mid))
         relative = np.stack([self._draws(rows[:, c], of[c], issue[c]) / mid[c] for c in drawn])
-        nearest = np.argmax(shares(at, at[drawn]), axis=1)
         return Steps(mid, mid[:, None] * relative[nearest])
 
     def device_ms(self, parameters: Floats, at: Floats) -> Floats:
@@ -356,13 +354,11 @@ def _parts(first: NDArray[np.bool_]) -> tuple[Ints, Ints]:
     return np.arange(len(first)) - starts[group], of
 
 
-def _spread_over(count: int, at: Floats) -> Ints:
-    """Cells that get draws: all, or of many an even choice along their order in space."""
-    if count <= MOST_DRAWN:
-        return np.arange(count)
-    order = np.lexsort(at.T[::-1])
-    chosen: Ints = np.sort(order[np.linspace(0, count - 1, MOST_DRAWN).astype(np.int64)])
-    return chosen
+def _regime(rows_ns: Floats, mid_ms: Floats) -> Floats:
+    """What the relative draws of a cell depend on: the device's part of the step, and how wide its price is; shape (m, 2)."""
+    low, mid, high = rows_ns.sum(axis=2)
+    wide = np.log(np.maximum(high, 1e-3) / np.maximum(low, 1e-3))
+    return np.stack([mid / NS_PER_MS / np.maximum(mid_ms, 1e-12), wide], axis=1)
 
 
 __all__ = ["Laws", "Scaled", "Steps", "laws_of", "scaled"]
