@@ -239,6 +239,64 @@ def test_mps_is_usable(machine: Machine) -> None:
     assert [a.kind for a in report.accelerators] == ["mps"]
 
 
+def test_a_variable_hides_nothing_for_certain_where_no_gpu_is_seen(machine: Machine) -> None:
+    machine.environment["CUDA_VISIBLE_DEVICES"] = ""
+    report = machine.torch(init_error="Found no NVIDIA driver", count=0).look()
+    assert cause(report) == "hidden_by_environment"
+    assert "nothing here shows" in report.causes[0].sentence
+
+
+def test_a_container_that_was_given_no_device_by_its_variable(machine: Machine) -> None:
+    healthy(machine).torch(init_error="No CUDA GPUs are available", count=0)
+    machine.environment["NVIDIA_VISIBLE_DEVICES"] = "void"
+    report = machine.look()
+    assert cause(report) == "hidden_by_environment"
+    assert "nothing here shows" not in report.causes[0].sentence
+
+
+def test_a_pod_without_the_device_is_told_what_to_ask_for(machine: Machine) -> None:
+    machine.environment["KUBERNETES_SERVICE_HOST"] = "10.0.0.1"
+    report = machine.board().driver().torch(init_error="Found no NVIDIA driver", count=0).look()
+    assert cause(report) == "container_without_device"
+    assert "nvidia.com/gpu" in report.causes[0].fix
+
+
+def test_a_gpu_that_lets_nobody_calculate(machine: Machine) -> None:
+    healthy(machine).nvidia_smi(T4.replace("Default", "Prohibited"))
+    assert cause(machine.torch(run_error="CUDA-capable device(s) is/are busy or unavailable").look()) == "compute_prohibited"
+
+
+def test_a_gpu_that_another_process_holds_alone(machine: Machine) -> None:
+    healthy(machine).nvidia_smi(T4.replace("Default", "Exclusive_Process"))
+    assert cause(machine.torch(run_error="CUDA-capable device(s) is/are busy or unavailable").look()) == "device_busy"
+
+
+def test_an_amd_gpu_needs_its_driver(machine: Machine) -> None:
+    machine.board("0x1002").torch(cuda=None, hip="6.4", init_error="No HIP GPUs are available", count=0)
+    report = machine.look()
+    assert cause(report) == "no_driver"
+    assert "ROCm" in report.causes[0].fix
+
+
+def test_an_amd_gpu_with_a_cpu_only_wheel(machine: Machine) -> None:
+    report = machine.board("0x1002").file("dev/kfd").torch(cuda=None).look()
+    assert cause(report) == "cpu_only_wheel"
+    assert "ROCm" in report.causes[0].fix
+
+
+def test_an_intel_build_of_python_on_a_mac(machine: Machine) -> None:
+    machine.system, machine.architecture = "Darwin", "x86_64"
+    report = machine.torch(cuda=None).look()
+    assert cause(report) == "mps_not_built"
+    assert "arm64" in report.causes[0].fix
+
+
+def test_an_error_that_nobody_knows_is_given_in_its_own_words(machine: Machine) -> None:
+    report = healthy(machine).torch(run_error="CUDA error: an illegal instruction was encountered").look()
+    assert cause(report) == "unknown"
+    assert "illegal instruction" in report.causes[0].evidence
+
+
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may use every file")
 def test_device_files_that_may_not_be_used(machine: Machine) -> None:
     machine.board().driver().nodes().nvidia_smi(T4).torch(init_error="no permission", count=0)

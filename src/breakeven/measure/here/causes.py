@@ -128,8 +128,9 @@ def _hidden(scene: Scene) -> Cause | None:
         empty = name != "NVIDIA_VISIBLE_DEVICES" and value.strip() in ("", "-1", "NoDevFiles")
         void = name == "NVIDIA_VISIBLE_DEVICES" and value in ("void", "none")
         if empty or void or _names_none(value, len(scene.nvidia.devices), name):
+            unseen = "" if scene.board or scene.nvidia.nodes else "; whether there is one, nothing here shows"
             return Cause(
-                "hidden_by_environment", f"{name}={value!r} hides every GPU",
+                "hidden_by_environment", f"{name}={value!r} hides every GPU{unseen}",
                 f"unset {name} (in Python: before torch is imported), or name one that is there: {name}=0", f"{name}={value!r}",
             )  # fmt: skip
     return None
