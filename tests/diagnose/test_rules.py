@@ -359,8 +359,8 @@ def test_batches_that_are_well_filled_or_packed_are_silent(facts: Facts) -> None
     check(evidence(written(padded_step).stream(), facts=facts), "-padding")
 
 
-def clocked_step(script: Script, *, work: Callable[..., None], waits: bool) -> None:
-    script.host("host::clock", 0.0001, line=40)
+def clocked_step(script: Script, *, work: Callable[..., None], waits: bool, one_line: bool = False) -> None:
+    script.host("host::clock", 0.0001, line=42 if one_line else 40)
     work(script)
     if waits:
         script.item(line=41, how="sync::synchronize")
@@ -372,6 +372,12 @@ def test_a_clock_read_over_queued_work_leads() -> None:
     found = check(given, "timing_bug", line=42, remedy="synchronise", first=True)
     assert found is not None
     assert found.price_ms is None
+
+
+def test_a_clock_that_is_opened_and_closed_on_one_line_leads_too() -> None:
+    script = written(clocked_step, work=busy_step, waits=False, one_line=True)
+    script.host("host::clock", 0.0001, line=42)  # the next round opens at once: nothing lies between
+    check(evidence(script.stream()), "timing_bug", line=42)
 
 
 def test_a_clock_read_after_waiting_is_silent() -> None:

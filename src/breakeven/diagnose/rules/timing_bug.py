@@ -69,7 +69,10 @@ def _in_stream(evidence: Evidence) -> list[_Reading]:
     stream = evidence.stream
     clocks = np.flatnonzero(edit.marked(stream, [call.op == CLOCK for call in edit.calls_of(stream)]))
     site = edit.column(stream, schema.ROW_SITE)
-    lines = {(int(site[a]), int(site[b])): (int(a), int(b)) for a, b in pairwise(clocks)}
+    lines: dict[tuple[int, int], tuple[int, int]] = {}
+    for a, b in pairwise(clocks.tolist()):  # the span with most in it: on one line a closing and an opening are a pair as well
+        key = (int(site[a]), int(site[b]))
+        lines[key] = max(lines.get(key, (a, b)), (a, b), key=lambda span: span[1] - span[0])
     return [reading for a, b in lines.values() if (reading := _played(evidence, a, b)) is not None]
 
 
