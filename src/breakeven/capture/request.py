@@ -178,7 +178,7 @@ class TimedPass:
         keras: what the script's Keras says; None: it has none.
         decayed: tensors with denormal numbers among what optimizers hold, at the end.
         matched: steps with as many threads as cores beside those with more; None: not measured.
-        flushed: steps with denormal numbers flushed beside those without; None: not measured.
+        flushed: steps with denormal numbers flushed beside those without, on one thread; None: not measured.
     """
 
     unit: str | None

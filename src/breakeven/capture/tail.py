@@ -27,7 +27,7 @@ _STEPS: Final = 20
 _LONGEST_NS: Final = NS_PER_S
 _FEWEST: Final = 5
 
-MATCHED, FLUSHED = "matched", "flushed"
+MATCHED, FLUSHED, SINGLE = "matched", "flushed", "single"
 Setting = tuple[str, Callable[[], object]]
 
 
@@ -137,13 +137,18 @@ def _held(optimizers: Iterable[Any]) -> Iterator[tuple[str, Any]]:  # tensors of
 
 
 def _settings(denormal: bool) -> list[Setting]:
-    """Settings that the CPU would be spared by; flushing comes last, since the numbers are others afterwards."""
+    """Settings that the CPU would be spared by; flushing comes last, since the numbers are others afterwards.
+
+    Steps with denormal numbers flushed stand beside steps without, both on one thread: threads that are there do not flush.
+    """
     import torch
 
     cores = usable_cores()
     wanted: list[Setting] = []
     if torch.get_num_threads() > cores:
         wanted.append((MATCHED, lambda: torch.set_num_threads(cores)))
+    if denormal and torch.get_num_threads() > 1:  # flushing reaches the thread that asks for it, and those that begin afterwards
+        wanted.append((SINGLE, lambda: torch.set_num_threads(1)))
     if denormal:
         wanted.append((FLUSHED, lambda: torch.set_flush_denormal(True)))
     return wanted

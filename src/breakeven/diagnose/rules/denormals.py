@@ -18,7 +18,7 @@ def denormals(evidence: Evidence) -> Finding | None:
 
     What it sees: denormal elements in parameters and inputs of products, with the line that multiplies.
     Why it costs: a CPU takes an assist of a hundred cycles and more for each; a GPU handles them at full speed.
-    Evidence: their share, and where it was measured the step with them flushed to zero.
+    Evidence: their share, and where it was measured the step with them flushed to zero against the step as it is, on one thread.
     Example: weights that decay without a gradient, a filter's tail, probabilities multiplied over and over.
     Remedy: `torch.set_flush_denormal(True)`.
     When it is wrong: where such small numbers carry meaning.

@@ -124,13 +124,18 @@ def _full(device: str, where: str, left: int, total: int) -> Finding | None:
 
 
 def _slowed_by(tensor: Any) -> float:  # a flat CPU tensor
-    """Time of a pass over it as it is, against the same with denormal numbers flushed, in turns."""
+    """Time of a pass over it as it is, against the same with denormal numbers flushed, in turns.
+
+    On one thread: of several only the one that asks for it would flush.
+    """
     import torch
 
     copy, clock = tensor.clone(), Cpu().clock_ns
     flushed_before = bool(torch.tensor([1e-310], dtype=torch.float64).mul(1.0).item() == 0.0)
     times: tuple[list[int], list[int]] = ([], [])
+    threads = torch.get_num_threads()
     try:
+        torch.set_num_threads(1)
         for _ in range(_PASSES):
             for flush in (False, True):
                 torch.set_flush_denormal(flush)
@@ -139,6 +144,7 @@ def _slowed_by(tensor: Any) -> float:  # a flat CPU tensor
                 times[flush].append(clock() - began)
     finally:
         torch.set_flush_denormal(flushed_before)
+        torch.set_num_threads(threads)
     return min(times[False]) / max(min(times[True]), 1)
 
 
