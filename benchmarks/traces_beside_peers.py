@@ -95,7 +95,7 @@ def main() -> int:
         "\n".join(["| file | tool | seconds of the processor | peak MB | what it says |", "|---|---|---|---|---|", *rows]) + "\n"
     )
     if args.output:
-        text = args.output.read_text(encoding="utf-8")
+        text = args.output.read_text(encoding="utf-8") if args.output.exists() else ""
         head, _, rest = text.partition("<!-- table -->")
         _, _, tail = rest.partition("<!-- end -->")
         args.output.write_text(f"{head}<!-- table -->\n\n{table}\n<!-- end -->{tail}", encoding="utf-8")
