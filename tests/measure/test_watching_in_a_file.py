@@ -14,6 +14,7 @@ from breakeven.report.html.watch import watch_page
 from breakeven.results.race import Racer, RaceReport
 from breakeven.results.records import Finding, Site
 from breakeven.results.watching import Watched
+from breakeven.workflows.watch_chart import WatchChart
 from tests.measure.test_watching_a_loop import Job
 
 REFRESH = '<meta http-equiv="refresh"'
@@ -58,6 +59,23 @@ def test_a_chart_that_cannot_be_written_any_more_leaves_the_training_alone(
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 1
     assert "no chart from here on" in said[0]
+
+
+def test_an_hours_curve_has_as_many_points_at_its_begin_as_at_its_end(tmp_path: Path) -> None:
+    chart = WatchChart(tmp_path / "training.html")
+    for second in range(3600):
+        chart.look(Watched("cpu", second, None, None, (), 0, float(second), 1.0))
+    seconds = [at for at, _ in chart._points]
+    quarters = [sum(900 * q <= at < 900 * (q + 1) for at in seconds) for q in range(4)]
+    assert 200 <= len(seconds) <= 400
+    assert max(quarters) - min(quarters) <= 1
+
+
+def test_a_page_that_cannot_be_written_half_way_does_not_end_the_race(tmp_path: Path) -> None:
+    drawn: list[RaceReport] = []
+    both = also_to(str(tmp_path / "gone" / "race.html"), "", drawn.append)
+    both(RaceReport("train.py", 9.0, (Racer("cpu", 1, 1.0, (1.0,), (2.0,)),), None, "so far"))
+    assert len(drawn) == 1
 
 
 def test_a_loop_without_a_loss_gets_a_page_without_a_curve() -> None:

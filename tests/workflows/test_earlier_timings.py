@@ -83,12 +83,21 @@ def test_what_failed_is_not_remembered() -> None:
     assert read_timings() == ()
 
 
-@pytest.mark.parametrize("content", [b"", b"{", b'{"schema": "breakeven/timings/9", "readings": []}', b"\xff\xfe", b"[]"])
+@pytest.mark.parametrize("content", [b"", b"{", b'{"readings": 3}', b"\xff\xfe", b"[]"])
 def test_a_file_that_cannot_be_read_is_as_none(content: bytes, tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     (tmp_path / "home" / "timings.json").write_bytes(content)
     assert run(report(7.0)).runs == 0
     assert len(read_timings()) == 1
+
+
+@pytest.mark.parametrize("readings", [b"[]", b'{"of": "another form"}'])
+def test_a_file_of_a_newer_version_is_left_as_it_is(readings: bytes, tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    content = b'{"schema": "breakeven/timings/9", "readings": ' + readings + b"}"
+    (tmp_path / "home" / "timings.json").write_bytes(content)
+    assert run(report(7.0)).runs == 0
+    assert (tmp_path / "home" / "timings.json").read_bytes() == content
 
 
 def test_a_folder_that_cannot_be_written_takes_no_answer_away(tmp_path: Path) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from time import monotonic
 from typing import TYPE_CHECKING, Final, TextIO
+
+from breakeven.errors import InputError
 
 if TYPE_CHECKING:
     from breakeven.results.race import RaceReport
@@ -62,7 +64,8 @@ def also_to(html: str | None, command: str, draw: Draw, clock: Callable[[], floa
         nonlocal due
         draw(report)
         if clock() >= due:
-            write_html(html, lambda: race_page(report, command, refresh_s=_REFRESH_S))
             due = clock() + _REFRESH_S
+            with suppress(InputError):  # it is said at the end, when the race is safe
+                write_html(html, lambda: race_page(report, command, refresh_s=_REFRESH_S))
 
     return both

@@ -81,7 +81,7 @@ def _timing(timing: Timing, paper: Paper) -> Iterator[RenderableType]:
 def _between(timing: Timing, own: Interval) -> str:
     wider = timing.call_ms is not None and (timing.call_ms.low < own.low or timing.call_ms.high > own.high)
     if not wider:
-        return f"{timing.runs} runs on this machine lie no further apart than that"
+        return f"the spread of {timing.runs} runs on this machine is within that"
     apart = f"{timing.runs} runs on this machine lie further apart, and the interval holds that"
     return f"this run alone would say ±{_spread(own)}; {apart}"
 

@@ -38,6 +38,10 @@ class _File(msgspec.Struct, frozen=True):
     schema: str = _SCHEMA
 
 
+class _Head(msgspec.Struct, frozen=True):
+    schema: str = ""
+
+
 def read_timings() -> tuple[Kept, ...]:
     """All that is kept, oldest first; nothing where there is no file, or none that can be read."""
     try:
@@ -49,11 +53,24 @@ def read_timings() -> tuple[Kept, ...]:
 
 
 def keep_timings(readings: Iterable[Kept]) -> bool:
-    """Add readings; whether that could be done (a full or read-only disk takes no answer away)."""
+    """Add readings; whether that could be done (a full or read-only disk takes no answer away).
+
+    A file that a newer version wrote stays as it is. Of two runs that end in the same moment one may be forgotten.
+    """
     kept = (*read_timings(), *readings)[-_MOST:]
     try:
+        if _is_of_another_version():
+            return False
         home().mkdir(parents=True, exist_ok=True)
         Local(str(home())).write(_FILE, msgspec.json.encode(_File(kept)) + b"\n")
     except (OSError, BreakevenError):
         return False
     return True
+
+
+def _is_of_another_version() -> bool:
+    content = Local(str(home())).read(_FILE)
+    try:
+        return content is not None and msgspec.json.decode(content, type=_Head).schema not in ("", _SCHEMA)
+    except (msgspec.DecodeError, UnicodeDecodeError):
+        return False

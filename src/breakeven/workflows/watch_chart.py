@@ -13,7 +13,7 @@ from breakeven.results.watching import Watched
 
 #: Seconds between two versions of the file; making one takes some milliseconds of the loop.
 _EVERY_S: Final = 5
-#: Points of the curve; then every second one goes.
+#: Points of the curve; then every second one goes, and of the looks that follow only as many are kept.
 _MOST: Final = 400
 
 
@@ -31,14 +31,18 @@ class WatchChart:
         self._path: Path | None = Path(path)
         check_target(self._path, "chart")
         self._points: list[tuple[float, float]] = []
+        self._looks, self._each = 0, 1
         self._due = 0.0
 
     def look(self, seen: Watched) -> None:
         """A point of the curve; now and then a new version of the file."""
         if seen.loss is not None:
-            self._points.append((seen.seconds, seen.loss))
+            if self._looks % self._each == 0:
+                self._points.append((seen.seconds, seen.loss))
+            self._looks += 1
             if len(self._points) > _MOST:
                 del self._points[1::2]
+                self._each *= 2
         if seen.seconds >= self._due:
             self._due = seen.seconds + _EVERY_S
             self._write(seen, _EVERY_S)
